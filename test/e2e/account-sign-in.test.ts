@@ -20,7 +20,7 @@ const EVE = { sub: 'eve', email: 'eve@acme.example', email_verified: true, group
 const ACCOUNTS = '- group: acme-ops\n  role: operator\n  orgs: [acme]\n';
 const violationsSchema = z.array(z.looseObject({ id: z.string() }));
 
-// The provider is at 127.0.0.1 and Docket at localhost: two sites, as in a company.
+// The provider is at 127.0.0.1 and Docket at localhost, so they are two sites, as in a company.
 describe('sign-in with an account in a browser', () => {
   let folder: string;
   let redis: RestartableRedis;
@@ -59,7 +59,7 @@ describe('sign-in with an account in a browser', () => {
     };
     const created = await docket(['tokens', 'create', '--name', 'ops', '--role', 'operator'], { env, cwd: folder });
     token = /docket_[\w-]{43}/.exec(created.stdout)?.[0] ?? '';
-    // Docket starts while the provider is down.
+    // Docket must start while the provider is down.
     idp.faults.down = true;
     process = startDocket(['--role', 'admin'], { env, cwd: folder });
     await process.logged(({ msg }) => msg === 'Docket runs');
@@ -81,7 +81,7 @@ describe('sign-in with an account in a browser', () => {
     visitors.push(made);
     return made;
   };
-  /** Types a name into the provider's own form. */
+  /** Types a name into the provider's form. */
   const typeName = async (page: Page, name: string): Promise<void> => {
     await page.waitForURL((to) => to.origin === idp.issuer);
     await page.locator('input[name=login]').fill(name);
@@ -102,7 +102,7 @@ describe('sign-in with an account in a browser', () => {
   const ownErrors = ({ seen }: Visitor) =>
     seen.errors.filter((text) => text.includes(url) && !/status of (4|5)\d\d/.test(text));
 
-  test('an unavailable provider is shown, and a token still signs in', async () => {
+  test('shows that the provider is unavailable, and lets a token sign in', async () => {
     idp.faults.down = true;
     const { page } = await open();
     await page.goto(`${url}/runs`);
@@ -116,7 +116,7 @@ describe('sign-in with an account in a browser', () => {
   });
 
   test.each([true, false])(
-    'signs in at the provider and comes back signed in (script: %s)',
+    'signs in at the provider and returns to the requested page (script: %s)',
     async (javaScriptEnabled) => {
       idp.faults.down = false;
       const guest = await open({ javaScriptEnabled });
@@ -131,7 +131,7 @@ describe('sign-in with an account in a browser', () => {
       await page.goBack();
       await page.goto(`${url}/`);
       await page.getByRole('button', { name: 'Sign out' }).click();
-      // The provider asks whether to end its own session.
+      // The provider asks whether to end its own session as well.
       await page.waitForURL((to) => to.origin === idp.issuer);
       await page.locator('button[name=logout]').click();
       await page.waitForURL((to) => to.href.startsWith(`${url}/sign-in`));
@@ -143,7 +143,7 @@ describe('sign-in with an account in a browser', () => {
     },
   );
 
-  test('an account without access sees its name', async () => {
+  test('shows an account without access its name', async () => {
     const guest = await open({ viewport: { width: 375, height: 800 } });
     const { page } = guest;
     await signIn(page, 'eve');
@@ -157,7 +157,7 @@ describe('sign-in with an account in a browser', () => {
     expect(page.url()).toContain('/sign-in');
   });
 
-  test('a callback URL does not work in another browser', async () => {
+  test('rejects a callback URL in another browser', async () => {
     const [{ page, context }, thief] = [await open(), await open()];
     let stolen = '';
     context.on('request', (request) => {

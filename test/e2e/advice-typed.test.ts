@@ -15,7 +15,7 @@ let deployment: IncidentDeployment;
 let worker: RunningProcess;
 let scheduler: RunningProcess;
 const mail = new Map<string, MailServer>();
-/** The token of somebody who may approve. */
+/** The token of a person who may approve. */
 let approver = '';
 let redis: Redis;
 
@@ -53,13 +53,13 @@ afterAll(async () => {
   await deployment?.close();
 });
 
-/** Types in a situation what is printed in it: exactly the commands of the table. */
+/** Types exactly the commands that are printed in a situation, as listed in the table. */
 function situation(
   name: keyof typeof SITUATIONS,
   act: (someone: Typist) => Promise<unknown>,
   env: () => Readonly<Record<string, string>> = () => ({}),
 ): void {
-  test.concurrent(`types what is printed when ${name}`, async () => {
+  test.concurrent(`the printed commands work when ${name}`, async () => {
     const someone = typist((args) => deployment.command(args, env()));
     await act(someone);
     expect([...someone.typed].sort()).toEqual([...SITUATIONS[name]].sort());
@@ -83,7 +83,7 @@ situation('a run waits for a mail server', async (someone) => {
   await someone.types('docket budget');
   await someone.types('docket runs show _', { ID });
   const { starts } = await deployment.runIn('stop', 'waiting');
-  // The next attempt fails as well, and is made at once.
+  // The retry makes the next attempt at once. It fails as well.
   await someone.types('docket runs retry _ --reason …', { ID });
   await waitFor('the attempt', async () => (await deployment.runIn('stop', 'waiting')).starts > starts);
   await someone.types('docket runs show _', { ID });
@@ -92,7 +92,7 @@ situation('a run waits for a mail server', async (someone) => {
 });
 
 situation('a run waits and continues', async (someone) => {
-  // Three runs fail: the circuit of the server is open, and all wait for its probe.
+  // Three failed runs open the circuit of the mail server, and all wait for its probe.
   const ID = await deployment.trigger('wait');
   await deployment.trigger('wait');
   await deployment.trigger('wait');
@@ -103,7 +103,7 @@ situation('a run waits and continues', async (someone) => {
     const open = await Promise.all(keys.map(async (each) => (await redis.hget(each, 'until')) !== null));
     return keys[open.indexOf(true)];
   });
-  // No run is sent by itself in this test.
+  // Keeps every run waiting during this test.
   await redis.hset(key, 'until', Date.now() + 3_600_000);
   await waitFor('every run to wait', async () => (await deployment.runIn('wait', 'waiting')).until !== null);
   Object.assign(mail.get('wait') ?? {}, { script: {} });
@@ -129,7 +129,7 @@ situation('a run has failed', async (someone) => {
   await someone.types('docket catalog --org _');
   await deployment.write('jobs/fail/weekly.yaml', reportYaml('fail'));
   await someone.types('docket explain _', { 'ORG/REPORT': 'fail/weekly' });
-  // The same definition fails again; a new run has the corrected one.
+  // The retry uses the old definition and fails. A new run uses the corrected one.
   await someone.types('docket runs retry _ --reason …', { ID });
   await deployment.runIn('fail', 'failed');
   await someone.types('docket run _ --period _ --queue');
@@ -157,7 +157,7 @@ situation('deliveries are uncertain', async (someone) => {
   Object.assign(mail.get('doubt') ?? {}, { script: {} });
   await someone.types('docket deliveries resolve --run _ --sent --reason …');
   await deployment.runIn('doubt', 'done');
-  // Of a second run one has arrived, and one has not.
+  // In the second run, one message has arrived and one has not.
   Object.assign(mail.get('doubt') ?? {}, { script: { dot: 'RST' } });
   const second = await deployment.trigger('doubt');
   await deployment.runIn('doubt', 'partly_delivered');
@@ -249,7 +249,7 @@ situation('a key was refused', async (someone) => {
 situation('a token is needed', async (someone) => {
   await alerts(someone, 'key', 'DocketNotScraped');
   await someone.types('docket tokens create --name prometheus --role viewer');
-  // Without the variable that names the file.
+  // Without the variable that names the token file.
   someone.reads((await deployment.command(['tokens', 'list'], { DOCKET_ADMIN_TOKENS: '' })).stderr);
   await someone.types('docket tokens create --name admin --role operator');
   someone.reads('`docket tokens list`');
@@ -259,7 +259,7 @@ situation('a token is needed', async (someone) => {
   await someone.types('docket tokens revoke _');
 });
 
-test('types what is printed when nothing runs', async () => {
+test('the printed commands work when nothing runs', async () => {
   await Promise.all([worker.stop(), scheduler.stop()]);
   const someone = typist(async (args) => {
     if (args[0] !== 'start') return deployment.command(args);

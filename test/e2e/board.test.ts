@@ -39,7 +39,7 @@ describe('Bull Board in a browser', () => {
     };
     const made = await docket(['tokens', 'create', '--name', 'ben', '--role', 'viewer'], { env, cwd: folder });
     token = made.stdout.trim();
-    // Nobody is there to take the job.
+    // No worker runs, so the job stays in the queue.
     process = startDocket(['--role', 'admin'], { env, cwd: folder });
     url = (await process.logged(({ msg }) => msg === 'Docket runs')).url ?? '';
     const client = await openRedis(redis.url, 'producer', silentLog);
@@ -72,7 +72,7 @@ describe('Bull Board in a browser', () => {
     await page.getByText(order.org).first().waitFor();
     expect(await page.getByRole('button', { name: /retry|promote|clean|remove|delete/i }).count()).toBe(0);
 
-    // Its own address, loaded again.
+    // Open the page of the job directly.
     await page.goto(`${url}/queues/queue/runs/${order.id}`);
     await page.getByText(order.id).first().waitFor();
     await page

@@ -15,13 +15,13 @@ import { type FaketimeRedis, faketimeRedis } from '../support/faketime-redis.ts'
 import { recordingLog } from '../support/queue-harness.ts';
 
 const [CALLS, WINDOW_MS, WORKERS, RUNS, CALLS_A_RUN, DEADLINE_MS] = [30, 2_000, 4, 60, 3, 500];
-/** As `rate-limited-call.ts` adds it to the time limit of a call. */
+/** The same margin that `rate-limited-call.ts` adds to the time limit of a call. */
 const HOLD_MS = DEADLINE_MS + 5_000;
 const BOUND_MS = (Math.ceil((RUNS * CALLS_A_RUN) / CALLS) - 1) * WINDOW_MS;
-/** Twice what the slowest may take, for a busy machine. A run that waits by a wrong clock waits for an hour. */
+/** Twice the longest expected time, for a busy machine. With a wrong clock, a run would wait for an hour. */
 const PATIENCE_MS = 2 * (BOUND_MS + 4 * WINDOW_MS + 2 * HOLD_MS);
 
-/** A service that counts as `kind` does, by a clock that nobody steps. */
+/** A service with the limiter `kind`, whose clock never changes. */
 async function service(kind: LimiterAlgorithm) {
   const limits = createLimiter(kind, CALLS, WINDOW_MS);
   const arrivals: number[] = [];
@@ -39,7 +39,7 @@ async function service(kind: LimiterAlgorithm) {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/`,
-    /** 429s, and the most calls in any stretch of a window. */
+    /** The number of 429s, and the most calls within any window. */
     figures: () => {
       arrivals.sort((one, other) => one - other);
       const most = arrivals.map((from, index) => arrivals.slice(index).filter((at) => at - from < WINDOW_MS).length);
@@ -55,7 +55,7 @@ interface Disturbed {
   readonly prefix: string;
 }
 
-/** 60 runs of four workers, three calls each, by a Redis of their own that `disturb` disturbs after the first burst. */
+/** Makes 60 runs with three calls each on four workers with their own Redis. Calls `disturb` after the first burst. */
 async function makeRuns(kind: LimiterAlgorithm, disturb: (disturbed: Disturbed) => Promise<void>) {
   const redis = await faketimeRedis();
   const admin = new Redis(redis.url);
@@ -64,16 +64,16 @@ async function makeRuns(kind: LimiterAlgorithm, disturb: (disturbed: Disturbed) 
   const identity = randomBytes(16).toString('hex');
   await claimIdentity(admin, prefix, identity, { restored: false });
   const stop = new AbortController();
-  // Each call that waits listens to it.
+  // Every waiting call adds a listener.
   setMaxListeners(0, stop.signal);
   const log = recordingLog();
   const clients = Array.from({ length: WORKERS }, () => new Redis(redis.url));
   const lines = clients.map((client) =>
-    // As workers do, which have compared the identity at their start.
+    // Workers compare the identity at their start, so these do too.
     sharedBudgets(client, prefix, systemClock, log, () => identity)('metrics', { calls: CALLS, windowMs: WINDOW_MS }),
   );
   const began = performance.now();
-  // A run that waits for an hour is cut off, and missing.
+  // A run that waits for an hour is aborted and counts as missing.
   const patience = setTimeout(() => stop.abort(new Error('too late')), PATIENCE_MS);
   let answered = 0;
   let burst = () => {};
@@ -123,13 +123,13 @@ async function makeRuns(kind: LimiterAlgorithm, disturb: (disturbed: Disturbed) 
 
 const kept = { throttled: 0, tooMany: 0, missing: 0 };
 
-// Each waits for its windows and hardly works.
+// The tests wait for windows most of the time.
 describe.concurrent.each(LIMITER_ALGORITHMS)('a service with the limiter %s', (kind) => {
   test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
   ] as const)(
-    'never sees too many, nor too few, when the clock of Redis is set %s',
+    'gets neither too many nor too few calls when the clock of Redis is set %s',
     async ([, seconds], { expect }) => {
       const figures = await makeRuns(kind, ({ redis }) => redis.setClock(seconds));
       expect(figures).toMatchObject(kept);
@@ -139,17 +139,20 @@ describe.concurrent.each(LIMITER_ALGORITHMS)('a service with the limiter %s', (k
   test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
-  ] as const)('nor when it is %s for a moment', async ([, seconds], { expect }) => {
-    const figures = await makeRuns(kind, async ({ redis, admin, prefix }) => {
-      await redis.setClock(seconds);
-      await admin.hgetall(`${prefix}:metrics:budget:{key}:state`);
-      await pause(WINDOW_MS / 10);
-      await redis.setClock(0);
-    });
-    expect(figures).toMatchObject(kept);
-  });
+  ] as const)(
+    'gets neither too many nor too few calls when the clock of Redis is %s for a moment',
+    async ([, seconds], { expect }) => {
+      const figures = await makeRuns(kind, async ({ redis, admin, prefix }) => {
+        await redis.setClock(seconds);
+        await admin.hgetall(`${prefix}:metrics:budget:{key}:state`);
+        await pause(WINDOW_MS / 10);
+        await redis.setClock(0);
+      });
+      expect(figures).toMatchObject(kept);
+    },
+  );
 
-  test('gets neither too many nor too few calls when the clock of Redis takes ten steps of seven seconds, either way', async ({
+  test('gets neither too many nor too few calls when the clock of Redis steps by seven seconds ten times', async ({
     expect,
   }) => {
     const figures = await makeRuns(kind, async ({ redis }) => {
@@ -161,7 +164,7 @@ describe.concurrent.each(LIMITER_ALGORITHMS)('a service with the limiter %s', (k
     expect(figures).toMatchObject(kept);
   });
 
-  test('gets not too many calls when Redis is flushed during 60 runs: they wait for the earlier calls’ window', async ({
+  test('gets no more calls than allowed when Redis is flushed during 60 runs, since they wait for the earlier calls’ window', async ({
     expect,
   }) => {
     const figures = await makeRuns(kind, async ({ admin }) => void (await admin.flushall()));

@@ -12,7 +12,7 @@ import { anOrder, openQueueHarness, type QueueHarness } from '../support/queue-h
 let shell: Awaited<ReturnType<typeof withDocketOnPath>>;
 let redis: LocalRedis;
 let bench: QueueHarness;
-/** The id of the only run that is held. */
+/** The id of the only held run. */
 const HELD = '7cbbba3b767cc2da5a468b293a029af4';
 beforeAll(async () => {
   shell = await withDocketOnPath();
@@ -32,7 +32,7 @@ afterAll(async () => {
   await shell.close();
 });
 
-test('fish completes reports, values behind "=", files and ids', async () => {
+test('fish completes reports, values after "=", files and ids', async () => {
   const fish = await program('fish', 'fish');
   const asked = ['docket explain demo/wee', 'docket sandbox --limiter=f', 'docket check READM', 'docket runs release '];
   const lines = ['docket completion fish | source', ...asked.map((line) => `complete -C '${line}'`)];
@@ -48,13 +48,13 @@ test('fish completes reports, values behind "=", files and ids', async () => {
   ]);
 });
 
-test('zsh completes reports, values behind "=" and ids', async () => {
+test('zsh completes reports, values after "=" and ids', async () => {
   const zsh = await program('zsh', 'zsh');
   const setUp = 'PROMPT="ready> "; autoload -Uz compinit; compinit -u -D; source <(docket completion zsh)\n';
   const screen = await typeInto(`${zsh} -f -i`, { ...shell.env, REDIS_URL: redis.url }, [
     { when: /[%#] $/, press: setUp },
     { when: /\nready> $|\rready> $/, press: 'docket explain demo/wee\t' },
-    // Lines are cleared by a key: a shell may keep an interrupt to itself that comes while it still completes.
+    // Clear the line with a key: a shell may swallow an interrupt while it still completes.
     { when: /demo\/weekly-kpi $/, press: '\u0015docket sandbox --limiter=f\t' },
     { when: /--limiter=fixed $/, press: '\u0015docket runs release 7\t' },
     { when: /release 7cbbba3b $/, press: '\u0015exit\n' },
@@ -72,7 +72,7 @@ COMP_WORDS=(docket runs show ''); COMP_CWORD=3; COMP_TYPE=${type}; _docket; prin
     return stdout.trim().split('\n');
   };
   expect([...(await completed('9', redis.url))].sort()).toEqual(['7cbbba3b', '8dcccb4c', 'last']);
-  // 63: Tab for the second time.
+  // 63 means the second Tab.
   expect(await completed('63', redis.url)).toContainEqual(expect.stringMatching(/^7cbbba3b {2}held: acme\/weekly /));
   expect(await completed('9', 'redis://127.0.0.1:1')).toEqual(['last']);
 });

@@ -17,7 +17,7 @@ afterAll(async () => {
   redis.disconnect();
 });
 
-test('a worker frozen at DATA sends nothing after a person had the message resent', async () => {
+test('a worker frozen at DATA sends nothing after somebody resent the message', async () => {
   const root = await folderFor(onTestFinished);
   await sealedRun(root);
   const ledger = redisLedger(redis, { prefix, ttlDays: 1 });
@@ -59,7 +59,7 @@ test('a worker frozen at DATA sends nothing after a person had the message resen
   frozen = worker();
   const first = ended(frozen);
   await stopped;
-  // Another worker takes the run over and finds the delivery interrupted; a person has it sent again, and it is.
+  // Another worker takes over the run and finds the delivery interrupted. A person resends it, and it arrives.
   await ended(worker());
   const [found] = await ledger.list(ORDER.id);
   expect(found).toMatchObject({ state: 'unknown', epoch: 1 });

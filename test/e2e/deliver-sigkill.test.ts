@@ -30,7 +30,7 @@ interface Kill {
 }
 
 let worlds = 0;
-/** A sealed run, a mail server and a ledger, and worker processes that come and go over them. */
+/** A sealed run, a mail server, a ledger, and a way to start and kill workers. */
 async function world(server: ScriptedSmtp, remembered: object = {}) {
   onTestFinished(() => server.close());
   const root = await folderFor(onTestFinished);
@@ -65,8 +65,8 @@ async function world(server: ScriptedSmtp, remembered: object = {}) {
   return { start, killed, completes, taken, own };
 }
 
-test('a worker that is killed before or after any call and restarted loses nothing and sends nothing twice', async () => {
-  // Twice: a server that does not know a script yet is asked a second time, after which the rows are listed again.
+test('a worker that is killed before or after any call and then restarted loses nothing and sends nothing twice', async () => {
+  // Count the calls of the second delivery: the first one also loads the ledger's scripts into Redis.
   await (await world(await scriptedSmtp({}))).completes();
   const { calls } = await (await world(await scriptedSmtp({}))).completes();
   expect(calls).toBeGreaterThan(6);
@@ -86,12 +86,13 @@ test('a worker that is killed before or after any call and restarted loses nothi
       }
     }
   }
-  // Between the ledger's `sending` and the archive's word of the end there are ten places to die: after begin, around the
-  // archive's first word, around send and the two confirmations in it, before the archive's second.
+  // A kill between the ledger's `sending` and the second entry in the archive leaves the delivery unknown. There are ten
+  // such places: after begin, around the first entry in the archive, around send and the two confirmations in it, and
+  // before the second entry.
   expect(ends.filter((state) => state === 'unknown')).toHaveLength(10);
 });
 
-test('a worker that is killed before the mail server replies leaves an unknown delivery and no second message', async () => {
+test('a worker that is killed before the mail server replies leaves an unknown delivery, and nobody sends a second message', async () => {
   let child: ChildProcess | undefined;
   const server = await scriptedSmtp({ dot: { meanwhile: () => child?.kill('SIGKILL') } });
   const { start, killed, completes, taken } = await world(server);
@@ -103,7 +104,7 @@ test('a worker that is killed before the mail server replies leaves an unknown d
   expect(server.conversations).toHaveLength(1);
 });
 
-test('a worker that is killed while it records the sent figures never makes a later run treat other figures as unchanged', async () => {
+test('a worker that is killed while it records the sent figures never makes a later run count other figures as unchanged', async () => {
   const recipient = 'lead@acme.example';
   const remembered = {
     figures: 'new',
@@ -125,7 +126,7 @@ test('a worker that is killed while it records the sent figures never makes a la
     for (const when of ['before', 'after'] as const) {
       const { start, killed, completes, taken, last } = await aWorld();
       await killed(start({ at, when }));
-      // Another run decides just now, before anybody goes on with this one: certain is only what is true.
+      // Another run decides before this one continues. It may only rely on figures that were really sent.
       const { sent, uncertainRun } = await last();
       if (uncertainRun === undefined) expect(sent?.figures).toBe(taken() === 0 ? 'old' : 'new');
       seen.add(uncertainRun === undefined ? (sent?.figures ?? '') : 'doubt');

@@ -32,7 +32,7 @@ approval: { by: [mlro] }
 const runSchema = z.looseObject({ id: z.string(), state: z.string() });
 const contentSchema = z.looseObject({ content: z.string() });
 
-test('0.2.0 sends nothing of a run whose approver has named a deputy, and this version goes on with it', async () => {
+test('0.2.0 sends nothing of a run with a deputy, and this version continues the run', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'docket-deputy-'));
   const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   onTestFinished(async () => {
@@ -63,7 +63,7 @@ test('0.2.0 sends nothing of a run whose approver has named a deputy, and this v
       ACME_KEY: sandbox.keys.find(({ label }) => label === 'acme')?.key ?? '',
       SMTP_URL: mail.url,
       MAIL_FROM: 'reports@acme.example',
-      // Signed events are refused by 0.2.0 in any case.
+      // 0.2.0 rejects signed events anyway, so nothing is signed here.
       DOCKET_SIGNING_KEY: '',
     },
   };
@@ -87,7 +87,7 @@ test('0.2.0 sends nothing of a run whose approver has named a deputy, and this v
   expect(await running.stop()).toBe(0);
   const delegate = ['runs', 'delegate', opened.id, '--to', 'deputy', '--reason', 'on leave'];
   expect(await docket.run(delegate, as('mia'))).toMatchObject({ code: 0 });
-  // An approval that 0.2.0 would count, if it read past the deputy; the run is queued.
+  // If 0.2.0 ignored the delegation, it would count this approval, since the run is queued.
   const approve = ['runs', 'approve', opened.id, '--content', content, '--reason', 'checked', '--json'];
   expect(await docket.run(approve, as('mia'))).toMatchObject({ code: 0 });
 

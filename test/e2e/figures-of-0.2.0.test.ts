@@ -16,7 +16,7 @@ import { faketimeRedis } from '../support/faketime-redis.ts';
 
 const JOBS = fileURLToPath(new URL('../../jobs/', import.meta.url));
 const NOW = Date.parse('2026-11-10T09:00:00Z');
-/** Given as a name, so that both versions resolve the periods of sections alike. */
+/** Named periods, so that both versions resolve the periods of sections in the same way. */
 const PERIODS = { 'weekly-kpi': '2026-W45', 'board-pack': '2026-10', 'board-book': '2026-10' };
 const REPORTS = ['weekly-kpi', 'board-pack', 'board-book'] as const;
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
       corrections: { watch: '35d', materiality: '0%' },
       deliveries: [{ directory: { path: `out/${report}/{{ period.label }}`, overwrite: true }, send_if: 'changed' }],
     };
-    // The pack waits for no words here.
+    // Without comments, so that the pack does not wait.
     await writeFile(path, stringify(delivered).replace(/^ +commentary:\n(?: {6}.*\n)+/gm, ''));
   }
 });
@@ -52,11 +52,11 @@ afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs a report of the demo under one version, with a Redis and an archive of its own. Returns the folder of both. */
+/** Runs a report of the demo in one version with its own Redis and archive. Returns the folder of both. */
 async function runUnder(version: Version, report: string, ...args: string[]): Promise<string> {
   const own = join(folder, version, report);
   await cp(join(folder, 'jobs'), join(own, 'jobs'), { recursive: true });
-  // The service's clock stands still, and its figures become stale after two minutes: this one begins a little earlier.
+  // The service's clock stands still and its figures become stale after two minutes, so this clock starts a little earlier.
   const seconds = Math.round((NOW - Date.now()) / 1000) - 50;
   const redis = await faketimeRedis(undefined, seconds);
   try {
@@ -95,8 +95,8 @@ const fieldsSchema = z.object({
 });
 
 /**
- * What programs take from a file. Left out is what CHANGELOG names: a column "Cut off", and the name of the column of
- * days that were read. Descriptions of a schema are for people.
+ * The part of a file that programs use. Drops the changes that CHANGELOG names (the column "Cut off", and the name of the
+ * column of daily readings) and the descriptions in schemas, which are for people.
  */
 function readByPrograms(name: string, text: string): string {
   if (name.endsWith('.json')) {
@@ -108,7 +108,7 @@ function readByPrograms(name: string, text: string): string {
   return JSON.stringify(left < 0 ? rows : rows.map((row) => row.toSpliced(left, 1)));
 }
 
-/** The hash by which `send_if: changed` compares, and the figures that later editions are compared with. */
+/** The hash that `send_if: changed` compares, and the figures that later editions are compared with. */
 async function storedFigures(own: string, out: string): Promise<{ hash: string; edition: EditionFigures }> {
   const [name = ''] = (await readdir(out, { recursive: true })).filter((each) => each.endsWith('manifest.json'));
   const manifest = manifestSchema.parse(JSON.parse(await readFile(join(out, name), 'utf8')));
@@ -119,10 +119,10 @@ async function storedFigures(own: string, out: string): Promise<{ hash: string; 
   return { hash: manifest.figures, edition };
 }
 
-/** Its past still moves, so this version no longer watches it. A comparison leaves out a metric that one edition lacks. */
+/** Its past figures still change, so this version no longer watches it. A comparison skips metrics that one edition lacks. */
 const UNWATCHED = 'rfis.response_rate';
 
-/** As JSON, without what is watched no longer. */
+/** The sections as JSON, without the metric that is no longer watched. */
 const watched = (sections: EditionFigures['sections']): unknown =>
   JSON.parse(
     JSON.stringify(sections, (key, value) => {
@@ -135,7 +135,7 @@ const watched = (sections: EditionFigures['sections']): unknown =>
     }),
   );
 
-/** What readers and programs take from the files of a run: CSV with totals, and their schemas. */
+/** The files of a run that programs use: CSV with totals, and their schemas. */
 async function dataFiles(out: string): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(out, { recursive: true })).filter((name) => /\.(csv|schema\.json)$/.test(name)).sort();
   return new Map(
@@ -145,7 +145,7 @@ async function dataFiles(out: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-test.each(REPORTS)('%s has the data files of 0.2.0, and its figures count as unchanged', async (report) => {
+test.each(REPORTS)('%s has the same data files as in 0.2.0, and its figures count as unchanged', async (report) => {
   const requests = () => sandbox.requests().length;
   const asked: number[] = [];
   const files: ReadonlyMap<string, string>[] = [];
@@ -165,7 +165,7 @@ test.each(REPORTS)('%s has the data files of 0.2.0, and its figures count as unc
   const [before, now] = stored;
   if (before === undefined || now === undefined) throw new Error('nothing was stored');
   expect(now.hash).toBe(before.hash);
-  // A watch that finds a difference would correct what nobody has changed.
+  // If the stored editions differed, corrections would report changes that nobody made.
   const { sections, boundaries, period, section_periods, corrections, settings } = before.edition;
   expect(sections.length).toBeGreaterThan(1);
   expect(boundaries).not.toEqual([]);

@@ -27,7 +27,7 @@ const composeSchema = z.object({
   services: z.looseObject({ redis: serviceSchema, sandbox: serviceSchema, docket: serviceSchema }),
 });
 
-/** What `docker compose` makes of a service, as options of `run`. */
+/** Converts a service of docker-compose.yml to options of `podman run`. */
 const optionsOf = ({ environment, volumes, tmpfs, cap_drop, security_opt, read_only }: Service): string[] => [
   ...Object.entries(environment).flatMap(([name, value]) => [
     '--env',
@@ -40,7 +40,7 @@ const optionsOf = ({ environment, volumes, tmpfs, cap_drop, security_opt, read_o
   ...(read_only ? ['--read-only'] : []),
 ];
 
-/** Podman's own limits are higher than what it may raise them to on some machines. */
+/** On some machines Podman's default limits are higher than allowed. */
 const LIMITS = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096'];
 
 describe('the image', () => {
@@ -53,7 +53,7 @@ describe('the image', () => {
   }, 2_400_000);
   afterAll(() => engine?.close());
 
-  test('contains only what runs, not writable by its user', async () => {
+  test('contains only what is needed to run, and its user can change nothing', async () => {
     const said = await engine.podman(['run', '--rm', '--network', 'none', ...LIMITS, IMAGE, '--version']);
     expect(said).toBe(version());
     expect((await inside('ls', '-A', '/app')).split('\n')).toEqual([
@@ -71,7 +71,7 @@ describe('the image', () => {
       expect(packages).not.toContain(name);
   });
 
-  test('starts, is healthy, delivers and stops as docker-compose.yml configures it, without external network', async () => {
+  test('starts, becomes healthy, delivers and stops as docker-compose.yml configures it, without external network', async () => {
     const { services } = composeSchema.parse(parse(await readFile('docker-compose.yml', 'utf8')));
     const { redis, sandbox, docket } = services;
     const hosts = join(engine.folder, 'hosts');
@@ -94,7 +94,7 @@ describe('the image', () => {
     if (server.stdout === null) throw new Error('no stdout');
     for await (const line of createInterface({ input: server.stdout })) if (line.includes('Ready to accept')) break;
 
-    // In the place of Mailpit: an image that cannot be made here.
+    // Replaces Mailpit, whose image is not available here.
     const mail = join(engine.folder, 'mail');
     await mkdir(mail);
     await chmod(mail, 0o777);

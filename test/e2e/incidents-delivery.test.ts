@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for.ts';
 const REFUSES = { RCPT: { say: '554 5.7.1 Relaying is denied' } };
 const SILENT = { dot: 'hang' } as const;
 const EIGHTY = Array.from({ length: 80 }, (_, n) => `reader-${n}`);
-/** Two losses in a row would have Docket wait for the server. */
+/** Loses every second message only: after two losses in a row Docket would stop sending to the server. */
 const LOSES_EVERY_SECOND: MailScript = (message) => (message % 2 === 0 ? { dot: 'RST' } : {});
 const [RIGHT, WRONG] = ['lead', 'laed'];
 const WHY = 'repaired';
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment?.close());
 
-/** The mail server takes the message and says nothing, until its connection breaks. */
+/** The mail server accepts the message and stays silent until its connection breaks. */
 async function raiseSilence(org: string): Promise<void> {
   const server = serverOf(org);
   await waitFor('the message', () => server.conversations.some(({ ended }) => ended));
@@ -170,7 +170,7 @@ incident(
   { concurrent: true },
 );
 
-/** The two recipients have the corrected edition, and no third message left. */
+/** Both recipients got the corrected edition, and nothing else was sent. */
 async function readCorrected(org: string): Promise<void> {
   await deployment.runIn(org, 'done');
   const subjects = serverOf(org).conversations.flatMap(
@@ -218,7 +218,7 @@ incident(
   () => deployment,
   {
     orgs: { page: 'p-forty', terminal: 't-forty' },
-    // The list of the terminal has all organizations, the oldest first: those of the page come later.
+    // The terminal lists all organizations, oldest first, so those of the page come later.
     raise: async () => {
       for (const org of ['t-forty', 'p-forty']) {
         await deployment.trigger(org);
@@ -243,7 +243,7 @@ incident(
       await deployment.runIn('t-forty', 'done');
     },
   },
-  // After the others: none of their deliveries is to be decided any more.
+  // Not concurrent: it starts when the other tests have no open deliveries.
   {},
 );
 

@@ -10,7 +10,7 @@ import type { RunningProcess } from '../support/running-docket.ts';
 
 const ORG = 'acme';
 const CLEAR = 'Nothing needs attention';
-/** Problems of processes are for those who see all organizations. */
+/** Only people who see all organizations see problems of processes. */
 const orgs = { page: '*', terminal: ORG };
 
 let deployment: IncidentDeployment;
@@ -19,7 +19,7 @@ let other: RunningProcess;
 let scheduler: RunningProcess;
 let disk: ReturnType<typeof faultyDisk>;
 const ends: (() => unknown)[] = [];
-/** Both operators see the same incident: it is repaired once both have read how. */
+/** Both operators face the same incident. It is repaired when both have read how. */
 let repair: () => Promise<void>;
 
 const path = (name: string) => join(deployment.folder, name);
@@ -36,7 +36,7 @@ beforeAll(async () => {
   deployment = await incidentDeployment(() => disk.env);
   await deployment.addOrg(ORG);
   await cp(path('jobs'), path('other-jobs'), { recursive: true });
-  // A rolling update takes five minutes, in which processes may differ.
+  // Start earlier, since processes may differ for five minutes during a rolling update.
   await deployment.setClock('-10m');
   [all, other] = await Promise.all([
     deployment.start('worker,admin'),
@@ -106,7 +106,7 @@ incident('Archive read-only', () => deployment, {
   },
 });
 
-/** The folder as it is when its disk is not mounted, and when it is mounted again. */
+/** Replaces the folder by an empty one, as if its disk was not mounted; `mount` brings it back. */
 const unmount = async () => {
   await rename(path('jobs'), path('unmounted'));
   await mkdir(path('jobs'));

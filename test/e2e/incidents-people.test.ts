@@ -6,7 +6,7 @@ import { incident } from '../support/incidents/incident.ts';
 const FORTY = Array.from({ length: 40 }, (_, n) => `reader-${n}`);
 const [WRONG, RIGHT] = ['reader-17', 'reader-seventeen'];
 const PERIOD = '2025-10';
-/** 352 days. */
+/** A range of 352 days. */
 const [FIRST, LAST] = ['2025-01-01', '2025-12-18'];
 const GUIDE = 'docs/how-to/pause-for-an-incident.md';
 const orgsOf = (what: string) => ({ page: `p-${what}`, terminal: `t-${what}` });
@@ -37,7 +37,7 @@ beforeAll(async () => {
     await deployment.addOrg(`${by}-leaver`, { deliveries: [`email: { to: [${both}], attach: [csv] }`] });
     await deployment.addOrg(`${by}-year`, { period: '{ from: 2025-10-01, to: 2025-10-31 }' });
   }
-  // Without a worker, what is queued by mistake stays queued.
+  // There is no worker, so mistakenly queued runs stay queued.
   await deployment.start('scheduler,admin');
 });
 afterAll(() => deployment?.close());
@@ -101,7 +101,7 @@ incident('One of 40 recipients bounced', () => deployment, {
   },
 });
 
-/** Each of the forty has one message, and the wrong address none. */
+/** Every recipient got exactly one message, and the wrong address none. */
 async function gotOnce(org: string): Promise<void> {
   await deployment.runIn(org, 'done');
   const bodies =
@@ -130,7 +130,7 @@ incident('Legal hold', () => deployment, {
 });
 
 incident('Leaver', () => deployment, {
-  // The list is for the whole deployment: an operator of one organization does not change it.
+  // The list belongs to the whole deployment, so an operator of one organization cannot change it.
   orgs: { page: '*', terminal: 't-leaver' },
   guide: GUIDE,
   called: ({ terminal }) => `ana@${terminal}.example has left, and must get nothing more.`,
@@ -152,7 +152,7 @@ incident('Leaver', () => deployment, {
   },
 });
 
-/** Whoever stays still gets the pack. */
+/** The remaining recipient still gets the pack. */
 async function gotNothing(org: string): Promise<void> {
   await deployment.trigger(org);
   const { deliveries } = await deployment.runIn(org, 'done');
@@ -190,7 +190,7 @@ incident('Did board@ get October? A year later', () => deployment, {
   },
 });
 
-/** Everything that Redis has of a run, as after ninety days. */
+/** Deletes everything that Redis has of a run, as after ninety days. */
 async function expire(run: string): Promise<void> {
   const redis = new Redis(deployment.redis.url);
   try {

@@ -5,16 +5,16 @@ import { incident } from '../support/incidents/incident.ts';
 import { sharedRepair } from '../support/incidents/steps.ts';
 
 const ORG = 'acme';
-/** Problems of processes are for those who see all organizations. */
+/** Only people who see all organizations see problems of processes. */
 const orgs = { page: '*', terminal: ORG };
 
 let deployment: IncidentDeployment;
 let mail: MailServer;
 let redis: Redis;
-/** Both operators see the same incident: it is repaired once both have read how. */
+/** Both operators face the same incident. It is repaired when both have read how. */
 let repair: () => Promise<void>;
 
-// Apart from the other incidents of a deployment: after a loss all tokens are held for a minute.
+// A separate file: after a loss of data, Docket holds all tokens for a minute.
 beforeAll(async () => {
   deployment = await incidentDeployment();
   mail = await deployment.addOrg(ORG);
@@ -29,7 +29,7 @@ afterAll(async () => {
 incident('Redis is a read-only replica', () => deployment, {
   orgs,
   strike: async () => {
-    // Of a master that is gone: it keeps its data and accepts no writes.
+    // A replica of a master that is gone keeps its data and accepts no writes.
     await redis.replicaof('127.0.0.1', 1);
     repair = sharedRepair(2, () => redis.replicaof('no', 'one'));
   },
@@ -72,7 +72,7 @@ incident('Redis emptied', () => deployment, {
   },
 });
 
-/** Monday and Sunday of the last whole week, UTC. */
+/** Monday and Sunday of the last complete week in UTC. */
 function lastWeek(now: number): readonly [string, string] {
   const DAY_MS = 86_400_000;
   const monday = now - ((new Date(now).getUTCDay() + 6) % 7) * DAY_MS;

@@ -71,7 +71,7 @@ beforeAll(async () => {
     await deployment.write(`secrets/${tls}.smtp`, `smtps://127.0.0.1:${proxy.port}`);
   }
   await deployment.addPerson('cleo');
-  // Approvers have a business day, and greylisting takes an hour.
+  // Approvers have one business day, and greylisting lasts an hour, so the clock starts earlier.
   await deployment.setClock('-5d');
   await deployment.start();
   for (const by of ['p', 't']) await deployment.trigger(`${by}-away`);
@@ -79,7 +79,7 @@ beforeAll(async () => {
   await deployment.setClock('-70m');
   const waiting = ['p-grey', 't-grey', 'p-tls', 't-tls'];
   for (const org of waiting) await deployment.trigger(org);
-  // After the fifth attempt a run waits for eight minutes at least: none begins while an operator acts.
+  // After the fifth attempt a run waits for at least eight minutes, so no attempt starts while an operator acts.
   for (const clock of ['-60m', '-50m', '-30m', '+0']) {
     const before = await Promise.all(waiting.map((org) => deployment.runIn(org, 'waiting')));
     await deployment.setClock(clock);
@@ -108,7 +108,7 @@ incident(
     raise: () => Promise.all(FIVE.map((report) => both(`drop/${report}`, 'failed'))),
     page: async (operator) => {
       await operator.opens();
-      // One cause, all five reports.
+      // Five reports with the same cause are shown together.
       await operator.reads(/^5 runs of the last 24 hours failed/);
       await operator.reads(/alerts\.gone/);
       await operator.reads(/of 5 reports/);
@@ -277,7 +277,7 @@ incident(
   () => deployment,
   {
     orgs: { page: 'p-grey', terminal: 't-grey' },
-    // After five attempts it still waits: the attempts last for two hours.
+    // Runs still wait after five attempts, because Docket retries for two hours.
     raise: async () => {
       for (const { attempts } of await both('grey', 'waiting')) expect(attempts).toBeGreaterThanOrEqual(5);
     },

@@ -33,7 +33,7 @@ incident('Stuck schedule', () => deployment, {
   orgs,
   raise: async () => {
     await scheduler.kill();
-    // As two hours later: the last scan is old, and a slot has come due since.
+    // Makes it look two hours later: the last scan is old, and a slot has come due since.
     const keys = redisKeys(DEFAULT_KEY_PREFIX);
     const then = Date.now() - 2 * HOUR_MS;
     await redis.hset(keys.looks, 'at', then);

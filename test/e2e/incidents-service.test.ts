@@ -5,7 +5,7 @@ import { sharedRepair } from '../support/incidents/steps.ts';
 import type { RunningProcess } from '../support/running-docket.ts';
 
 const WHY = 'repaired';
-/** Workers that a run may crash at one point. */
+/** Docket gives up a run after this many crashes at one point. */
 const MAX_CRASHES = 3;
 
 describe('API keys', () => {
@@ -145,7 +145,7 @@ describe('the service and the workers', () => {
     raise: async () => {
       await all.stop();
       await deployment.start('scheduler,admin');
-      // The run is killed at the same call each time.
+      // A request that hangs makes every worker die at the same call.
       deployment.sandbox.setFaults([{ kind: 'hang', path: '/report' }]);
       const runs = await Promise.all(killed.map((org) => deployment.trigger(org)));
       for (let crashes = 0; crashes < MAX_CRASHES; crashes += 1) {

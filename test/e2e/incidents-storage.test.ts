@@ -16,7 +16,7 @@ let store: S3Server;
 let disk: ReturnType<typeof faultyDisk>;
 let redis: Redis;
 const ends: (() => unknown)[] = [];
-/** Both operators see the same incident: it is mended once both have read how. */
+/** Both operators face the same incident. It is repaired when both have read how. */
 let mend: () => Promise<void>;
 
 beforeAll(async () => {

@@ -18,7 +18,7 @@ const TO = ['a@acme.example', 'b@acme.example'];
 
 type OnEnd = TestContext['onTestFinished'];
 
-/** A Redis that a test may flush and kill: tests run beside each other. */
+/** A Redis that a test may flush and kill, because the tests run concurrently. */
 async function aRedis(onEnd: OnEnd): Promise<RestartableRedis> {
   const redis = await restartableRedis();
   onEnd(() => redis.close());
@@ -37,7 +37,7 @@ interface Kill {
 
 type Open = (root: string, onEnd: OnEnd) => Promise<string>;
 
-/** A sealed run in an archive of its own, as `DOCKET_ARCHIVE` names it, and at how many steps from one another workers die. */
+/** A sealed run in its own archive with its `DOCKET_ARCHIVE`, and the number of steps between two kills. */
 const ARCHIVES: readonly { readonly where: string; readonly open: Open; readonly apart: number }[] = [
   {
     where: 'a directory',
@@ -58,13 +58,13 @@ const ARCHIVES: readonly { readonly where: string; readonly open: Open; readonly
       storage.close();
       return url;
     },
-    // The SDK takes its time to load; the unit tests die at every step of this.
+    // Only every fourth step, because loading the SDK takes long. The unit tests kill at every step.
     apart: 4,
   },
 ];
 
 let worlds = 0;
-/** A sealed run, a mail server, a ledger on disk, and worker processes that come and go over them. */
+/** A sealed run, a mail server, a ledger on disk, and a way to start and kill workers. */
 async function world(open: Open, redis: RestartableRedis, onEnd: OnEnd) {
   const server: ScriptedSmtp = await scriptedSmtp({});
   onEnd(() => server.close());
@@ -106,7 +106,7 @@ async function world(open: Open, redis: RestartableRedis, onEnd: OnEnd) {
 }
 type World = Awaited<ReturnType<typeof world>>;
 
-/** What the ledger says against what the mail server took: nothing twice, nothing lost, nothing that is not told. */
+/** Compares the ledger with the messages that the mail server accepted: nothing twice, nothing lost, every doubt recorded. */
 function reconciled(receipts: z.infer<typeof outputSchema>['receipts'], { taken }: World, because: string): string[] {
   expect(receipts.map(({ recipient }) => recipient)).toEqual(TO);
   for (const { recipient, state } of receipts) {
@@ -125,7 +125,7 @@ async function calls(start: () => Promise<World>): Promise<number> {
 }
 
 test.concurrent.for(ARCHIVES)(
-  'a worker is killed at step after step and Redis is flushed before the next one comes: nothing twice, nothing lost (the archive in $where)',
+  'nothing is lost or sent twice when a worker is killed at any step and Redis is flushed before the next one starts (the archive in $where)',
   async ({ open, apart }, { onTestFinished }) => {
     const redis = await aRedis(onTestFinished);
     const start = () => world(open, redis, onTestFinished);
@@ -134,7 +134,7 @@ test.concurrent.for(ARCHIVES)(
     onTestFinished(() => client.disconnect());
     const unknown = new Set<string>();
     for (let at = 0; at < steps; at += apart) {
-      // After a step is before the next one, but for what surrounds other steps: deliver-sigkill.test.ts dies at both.
+      // "After" one step is usually "before" the next one, so alternate. deliver-sigkill.test.ts kills at both.
       const when = (at / apart) % 2 === 0 ? 'before' : 'after';
       const one = await start();
       await one.dies({ at, when });
@@ -142,18 +142,19 @@ test.concurrent.for(ARCHIVES)(
       const { receipts } = await one.completes();
       const states = reconciled(receipts, one, `${when} ${at}`);
       if (states.includes('unknown')) unknown.add(`${when} ${at}`);
-      // Flushed once more, when all is over: the archive alone still knows.
+      // Flush again after the end: now only the archive knows the result.
       await client.flushall();
       expect((await one.completes()).receipts).toEqual(receipts);
     }
-    // Deaths outside of an attempt leave no doubt: the archive knows whether the message had begun to leave, and how it
-    // ended. Within one are the two questions before the body and before the final dot: with them some 55 of 100 deaths.
+    // A kill outside of an attempt leaves no doubt, because the archive knows whether the message began to leave and how
+    // that ended. Only kills within an attempt do, including the two questions before the body and the final dot: about
+    // 55 of 100.
     expect(unknown.size).toBeLessThan((0.8 * steps) / apart);
   },
 );
 
 test.concurrent.for(ARCHIVES)(
-  'the tail of Redis’ log is lost with the power: nothing twice, nothing lost (the archive in $where)',
+  'nothing is lost or sent twice when a power failure cuts off the end of Redis’ log (the archive in $where)',
   async ({ open }, { onTestFinished }) => {
     const redis = await aRedis(onTestFinished);
     const start = () => world(open, redis, onTestFinished);

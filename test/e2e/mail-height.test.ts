@@ -6,7 +6,7 @@ import { openChromium } from '../support/browser.ts';
 import { MADE_AT } from '../support/dataset.ts';
 import { samplePacks } from '../support/pack-datasets.ts';
 
-/** CSS pixels that readers scroll through. */
+/** The height that readers scroll through, in CSS pixels. */
 const MAX_HEIGHT = 2_500;
 const GENERATED = 12;
 const OPTIONS = { run: 'r'.repeat(32), madeAt: MADE_AT, schedules: [], onDemand: true, logo: 'jobs/demo/logo.png' };
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('shows no more than readers scroll through, at 600 pixels of width', async () => {
+test('e-mails are not higher than readers scroll, at 600 pixels of width', async () => {
   const page = await browser.newPage({ viewport: { width: 600, height: 800 } });
   const heights: number[] = [];
   for (const { dataset, locale } of samplePacks(GENERATED)) {
@@ -27,6 +27,6 @@ test('shows no more than readers scroll through, at 600 pixels of width', async 
   }
 
   expect(heights.filter((height) => height > MAX_HEIGHT)).toEqual([]);
-  // The measurement sees the e-mails: some are nearly as high as they may be.
+  // The measurement works: some e-mails are nearly as high as allowed.
   expect(Math.max(...heights)).toBeGreaterThan(0.75 * MAX_HEIGHT);
 });

@@ -16,9 +16,9 @@ import { s3Server } from '../support/s3-server.ts';
 const HOUR_MS = 3_600_000;
 const READER = 'lead@acme.example';
 const OWNER = 'owner@acme.example';
-/** Reports whose slot is due when the first scheduler looks. */
+/** Reports with a slot that is due when the first scheduler looks. */
 const SCHEDULED = ['one', 'two', 'three', 'four'];
-/** Runs under way all the time, and those that are under way when Redis' master dies. */
+/** The number of concurrent runs, and of runs when the master of Redis dies. */
 const [AT_ONCE, LAST] = [3, 20];
 
 const ORG = `org: current
@@ -87,7 +87,7 @@ async function world() {
     one: { roles: ['scheduler', 'worker', 'admin'], prepare, env },
     two: { roles: ['scheduler', 'worker'], prepare, env },
     three: { roles: ['worker', 'admin'], prepare, env },
-    /** Takes the place of the third. */
+    /** Replaces the third machine. */
     four: { roles: ['worker', 'admin'], prepare, env },
   });
   const all = Object.values<Machine>(machines);
@@ -110,7 +110,7 @@ async function world() {
   };
 }
 
-/** The run that each message to the reader belongs to. */
+/** The run of each message to the reader. */
 const runsOf = (messages: readonly CaughtMail[]): Promise<string[]> =>
   Promise.all(
     messages
@@ -118,11 +118,11 @@ const runsOf = (messages: readonly CaughtMail[]): Promise<string[]> =>
       .map(async ({ path }) => /^X-Docket-Run: *(\S+)/im.exec(await readFile(path, 'latin1'))?.[1] ?? ''),
   );
 
-test('three machines without a shared disk: rolling upgrade under load, rollback, a lost machine, a failover of Redis; each run is done once', async () => {
+test('each run is done once on three machines without a shared disk, through a rolling upgrade under load, a rollback, a lost machine and a failover of Redis', async () => {
   const { group, mail, machines, headers, admins, command } = await world();
   const { one, two, three, four } = machines;
 
-  // As if nobody had looked for some hours: the first look finds a slot of each report due.
+  // Makes it look as if nobody had scanned for hours: the first scan finds a due slot of each report.
   await two.start('0.2.0');
   expect(await two.stop()).toEqual([0, 0]);
   const { cursors } = redisKeys(DEFAULT_KEY_PREFIX);
@@ -135,7 +135,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
   await Promise.all([one, two, three].map((machine) => machine.start('0.2.0')));
 
   const asked: string[] = [];
-  /** Asks as a client does whose request a stopping machine drops: with the same key, elsewhere. */
+  /** Triggers a run like a client whose request a stopping machine drops: it repeats the request elsewhere with the same key. */
   const ask = async (key: string): Promise<string> => {
     for (const url of [...admins(), ...admins()]) {
       const request = { method: 'POST', headers: { ...headers, 'idempotency-key': key }, body: '{"again":true}' };
@@ -151,7 +151,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
       asked.push(await ask(`run-${asked.length}`));
     }
   })();
-  /** Resolves when so many more messages have come; throws what the load failed by. */
+  /** Resolves after this many more messages. Throws the error of the load. */
   const goOn = async (messages: number): Promise<void> => {
     const came = mail.waitForMessages(mail.messages().length + messages);
     await Promise.race([came, load.then(() => came)]);
@@ -163,7 +163,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
     await machine.start('this');
     await goOn(5);
   }
-  // Back, and forward again; the slots that the old scheduler opened are not opened by the new one.
+  // Roll back and upgrade again. The new scheduler must not open the slots that the old one opened.
   expect(await two.stop()).toEqual([0, 0]);
   await two.start('0.2.0');
   await goOn(5);
@@ -185,7 +185,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
       })
       .toEqual([]);
   };
-  // The lost machine may have been sending: those messages are unknown, until a person looks into the mailbox.
+  // The lost machine may have been sending. Those deliveries are unknown until a person checks the mailbox.
   await ended(['done', 'skipped', 'partly_delivered']);
   const { deliveries: unknown } = await command(deliveriesSchema, 'deliveries', '--unknown');
   expect(unknown.filter(({ run }) => endedBefore.includes(run))).toEqual([]);
@@ -197,7 +197,7 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
   for (const last of Array.from({ length: LAST }, (_, n) => `last-${n}`)) asked.push(await ask(last));
   const expected = asked.length + SCHEDULED.length;
   expect(mail.messages().length).toBeLessThan(expected);
-  // A replica that has everything: what a master had not passed on would be lost, and this test is not of that.
+  // Wait until the replica has all writes: this test is not about writes that a master could not replicate.
   await group.master.client.wait(1, 5_000);
   await group.master.kill();
   await mail.waitForMessages(expected);
@@ -208,11 +208,11 @@ test('three machines without a shared disk: rolling upgrade under load, rollback
   expect(done).toHaveLength(expected);
   expect(done).toEqual(expect.arrayContaining(asked));
   expect((await runsOf(mail.messages())).sort()).toEqual(done.sort());
-  // Nobody else has a message, except the owner of a run whose delivery became unknown.
+  // There are no other messages, except to the owner of a run with an unknown delivery.
   const others = mail.messages().flatMap(({ to }) => to.filter((reader) => reader !== READER));
   expect(others.filter((reader) => reader !== OWNER || unknown.length === 0)).toEqual([]);
 
-  // Every machine has the files of each run; the one that is lost took nothing with it.
+  // Every machine can read the files of each run, and the lost machine took none with it.
   const verified = await command(verifiedSchema, 'archive', 'verify');
   expect(verified).toMatchObject({ faulty: [], archive_findings: [], runs: done.length });
   for (const { processes } of [one, two, three, four]) {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import { type Fleet, fleet } from '../support/fleet.ts';
 
-/** A test that runs beside others has hooks of its own. */
+/** Concurrent tests need the hooks of their own context. */
 type OnEnd = TestContext['onTestFinished'];
 
 const MINUTE_MS = 60_000;
@@ -45,7 +45,7 @@ async function aFleet(reports: Readonly<Record<string, string>>, onEnd: OnEnd = 
   return opened;
 }
 
-/** The runs as the record has them against what the mail server took: each that is done once, the others not at all. */
+/** Compares the runs with the messages that the mail server accepted: one for each done run, none for the others. */
 async function reconciled(all: Fleet): Promise<void> {
   const runs = await all.runs();
   const taken = (await all.mails()).map(({ run }) => run).sort();
@@ -60,7 +60,7 @@ const slotsOf = (runs: readonly RunRecord[], ...states: string[]): string[] =>
     .sort();
 const settled = (runs: readonly RunRecord[]) => runs.every(({ state }) => state === 'done' || state === 'skipped');
 
-test('after five days without a process, each slot of the last three days runs once, and the others are recorded as skipped', async () => {
+test('after five days without a process, each slot of the last three days runs once, and older slots are recorded as skipped', async () => {
   const now = Date.now();
   const due = wholeMinute(now - 2 * HOUR_MS);
   const all = await aFleet({ daily: report(cronAt(due), ', catch_up: all') });
@@ -79,7 +79,7 @@ test('after five days without a process, each slot of the last three days runs o
   await reconciled(all);
 });
 
-test('five processes that start at once with an overdue slot open it once', async () => {
+test('five processes that start simultaneously open an overdue slot once', async () => {
   const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
   const all = await aFleet({ hourly: report(`${new Date(due).getUTCMinutes()} * * * *`) });
   const before = await all.start({ clock: '-21m' });
@@ -96,7 +96,7 @@ test('five processes that start at once with an overdue slot open it once', asyn
   await reconciled(all);
 });
 
-/** A proxy of the mail server that holds the first message, before its sender is named, until it is released. */
+/** A proxy of the mail server that holds the first message before MAIL FROM until it is released. */
 async function holdFirstMessage(port: number, onEnd: OnEnd) {
   let open = () => {};
   let knock = () => {};
@@ -121,7 +121,7 @@ async function holdFirstMessage(port: number, onEnd: OnEnd) {
         inside.write(chunk);
       }
     } catch {
-      // A process was killed, and its connection with it.
+      // The killed process closed its connection.
     }
     inside.end();
   });
@@ -134,9 +134,9 @@ async function holdFirstMessage(port: number, onEnd: OnEnd) {
   return { url: `smtp://127.0.0.1:${own}`, knocked, open };
 }
 
-// Both wait most of the time, for slots and for a lock to expire.
+// Both tests mostly wait, for slots and for a lock to expire.
 describe.concurrent('concurrent outages', () => {
-  test('different and jumping clocks open no slot twice or early', async ({ onTestFinished: onEnd }) => {
+  test('processes with different and jumping clocks open no slot twice or early', async ({ onTestFinished: onEnd }) => {
     const every = report('* * * * *', ', catch_up: all');
     const all = await aFleet({ minutely: every }, onEnd);
     const slow = await all.start({ clock: '-45' });
@@ -162,7 +162,7 @@ describe.concurrent('concurrent outages', () => {
     await reconciled(all);
   });
 
-  test('a frozen worker whose run another worker took over sends nothing twice when it continues', async ({
+  test('a frozen worker sends nothing twice when it continues after another worker took over its run', async ({
     onTestFinished: onEnd,
   }) => {
     const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
@@ -176,7 +176,7 @@ describe.concurrent('concurrent outages', () => {
     await way.knocked;
     stale.process.kill('SIGSTOP');
     const other = await all.start({ args: ['--role', 'worker'], env: { SMTP_URL: way.url } });
-    // Its lock is held for half a minute, and looked for every half minute.
+    // The lock lasts for half a minute and is checked every half minute.
     const taken = await all.until(([run]) => run !== undefined && run.state !== 'running' && run.state !== 'queued');
     stale.process.kill('SIGCONT');
     way.open();
@@ -192,7 +192,7 @@ describe.concurrent('concurrent outages', () => {
   });
 });
 
-test('a process that is stopped under load ends within its grace period, another continues, and each report is sent once', async () => {
+test('a process that is stopped under load ends within its grace period, the next one continues, and each report is sent once', async () => {
   const due = wholeMinute(Date.now() - 10 * MINUTE_MS);
   const ids = Array.from({ length: 40 }, (_, n) => `report-${n}`);
   const hourly = report(`${new Date(due).getUTCMinutes()} * * * *`);

@@ -82,7 +82,7 @@ const workbookOf = ({ artifacts }: MadePack): readonly ReadTable[] =>
   sheetTables(artifactNamed(artifacts, '.xlsx').path);
 const pdfOf = ({ name }: MadePack): readonly ReadTable[] => pdfs.get(name) ?? [];
 
-/** What is missing in all packs, and how many figures were looked for. */
+/** The figures that are missing in all packs, and the number of expected figures. */
 function look(
   tablesOf: (pack: MadePack) => readonly ReadTable[],
   shown: (section: Table) => boolean,
@@ -99,8 +99,8 @@ function look(
   return { missing, figures };
 }
 
-describe('every figure of a pack, read by other programs, equals the dataset’s', () => {
-  test('in its CSV files, by csv-parse: raw', async () => {
+describe('other programs read every figure of a pack as it is in the dataset', () => {
+  test('in its CSV files with csv-parse, as raw values', async () => {
     let fields = 0;
     for (const { name, dataset, artifacts } of packs) {
       for (const section of sectionsWithFigures(dataset)) {
@@ -127,13 +127,13 @@ describe('every figure of a pack, read by other programs, equals the dataset’s
     expect(fields).toBeGreaterThan(1_000);
   });
 
-  test('in its workbook, by SheetJS, without the rows that are no exceptions', () => {
+  test('in its workbook with SheetJS, except for sections that show exceptions only', () => {
     const { missing, figures } = look(workbookOf, ({ layout }) => layout?.kind !== 'exceptions');
     expect(missing.slice(0, 5)).toEqual([]);
     expect(figures).toBeGreaterThan(500);
   });
 
-  test('in its PDF, by poppler, without the rows beyond the first exceptions', () => {
+  test('in its PDF with poppler, except for sections that show exceptions or trends only', () => {
     const { missing, figures } = look(
       pdfOf,
       ({ print, layout }) => print !== false && layout?.kind !== 'exceptions' && layout?.kind !== 'trend',
@@ -142,7 +142,7 @@ describe('every figure of a pack, read by other programs, equals the dataset’s
     expect(figures).toBeGreaterThan(300);
   });
 
-  test('in its e-mail, by Chromium', async () => {
+  test('in its e-mail with Chromium', async () => {
     const strangers: unknown[] = [];
     let read = 0;
     for (const { name, dataset, locale, mail } of packs) {
@@ -169,12 +169,12 @@ describe('every figure of a pack, read by other programs, equals the dataset’s
   });
 });
 
-/** Columns of keys; a scorecard has the metric there. */
+/** The number of key columns. A scorecard has the metric there. */
 const keyCount = ({ columns }: Table): number => Math.max(1, columns.filter(({ kind }) => kind !== 'metric').length);
 
 type Known = readonly [figure: number, unit: string | null, rounded?: 1 | 2];
 
-/** All that a section may show: its figures, what they are compared with, the changes and its targets. */
+/** Everything that a section may show: figures, compared figures, changes and targets. */
 function knownFigures({ targets = [] }: Dataset, section: Table): Known[] {
   return section.columns
     .filter(({ kind }) => kind === 'metric')
@@ -192,7 +192,7 @@ function knownFigures({ targets = [] }: Dataset, section: Table): Known[] {
       const changes = figures.flatMap(({ now: [now], others }) =>
         others.flatMap((before): Known[] => {
           if (now === undefined) return [];
-          // With a sign, or beside an arrow; in points, per cent or time, or as a multiple.
+          // Changes have a sign or an arrow; they are in points, percent or time, or a multiple.
           const difference = now - before;
           const share = difference / before;
           const signed: Known[] =
@@ -211,7 +211,7 @@ function knownFigures({ targets = [] }: Dataset, section: Table): Known[] {
     });
 }
 
-test('the readers find a wrong figure', () => {
+test('the readers notice a wrong figure', () => {
   const [pack] = packs;
   if (pack === undefined) throw new Error('no pack');
   const [section] = sectionsWithFigures(pack.dataset);

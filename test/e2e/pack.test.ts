@@ -15,7 +15,7 @@ import { runMacro } from '../support/libreoffice-macro.ts';
 
 const run = promisify(execFile);
 
-/** Every sheet as a CSV file of its own. */
+/** Exports every sheet as a separate CSV file. */
 const EACH_SHEET = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1';
 
 describe('packs in other programs', () => {
@@ -105,7 +105,7 @@ describe('packs in other programs', () => {
     expect(await told('another')).toMatch(/^refused: /);
   });
 
-  test('the board pack prints: every page has its footer', async () => {
+  test('LibreOffice prints the board pack with a footer on every page', async () => {
     const soffice = await program('soffice', 'libreoffice-calc');
     const pdftotext = await program('pdftotext', 'poppler-utils');
     await officeFonts();
@@ -121,7 +121,7 @@ describe('packs in other programs', () => {
     });
   });
 
-  test('the e-mail fits every screen, shows its pictures and makes no request', async () => {
+  test('the e-mail fits screens of any width, shows its pictures and makes no request', async () => {
     const browser = await chromium.launch({
       executablePath: await program('chromium', 'chromium'),
       args: [
@@ -147,7 +147,7 @@ describe('packs in other programs', () => {
         expect(asked.filter((url) => !url.startsWith('data:'))).toEqual([html]);
         const drawn = await page.evaluate<number[]>('[...document.images].map(({ naturalWidth }) => naturalWidth)');
         expect(drawn).toHaveLength(7);
-        // A chart has two pixels for each that it takes; the logo and the small charts are narrower.
+        // A chart has two pixels per CSS pixel. The logo and the small charts are narrower.
         expect(Math.max(...drawn)).toBe(1184);
         expect(Math.min(...drawn)).toBeGreaterThan(0);
         await page.close();

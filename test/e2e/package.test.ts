@@ -23,12 +23,12 @@ const packedSchema = z
   .length(1)
   .transform(([packed]) => packed);
 
-/** What this checkout has beside the sources; none of it may be needed, and the package is made without it. */
+/** What this checkout has besides the sources. The package must be built without it. */
 const NOT_SOURCES = new Set(['.git', 'node_modules', 'dist', 'dist-modules', 'out', 'demo-out', 'coverage', 'reports']);
 
 describe('the package', () => {
   let folder: string;
-  /** Where somebody installed it: nothing of the repository is above or beside. */
+  /** The folder of an installation, with nothing of the repository above or beside it. */
   let home: string;
   let paths: string[];
   let unpackedSize: number;
@@ -46,7 +46,7 @@ describe('the package', () => {
       filter: (path) => !NOT_SOURCES.has(relative('.', path).split(sep)[0] ?? ''),
     });
     await symlink(resolve('node_modules'), join(source, 'node_modules'));
-    // What a renamed source leaves behind.
+    // A file of an earlier build, as a renamed source leaves it behind.
     await mkdir(join(source, 'dist'));
     await writeFile(join(source, 'dist', 'of-yesterday.js'), '');
     const { stdout } = await npm(source, 'pack', '--json', '--pack-destination', folder);
@@ -62,7 +62,7 @@ describe('the package', () => {
   }, 1_800_000);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('contains the program, definitions, templates and documents, and no file of an earlier build', async () => {
+  test('contains the program, definitions, templates and documents, and no files of earlier builds', async () => {
     expect([...new Set(paths.map((path) => path.split('/')[0]))].sort()).toEqual([
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'deploy', 'dist', 'docs', 'jobs', 'package.json', 'templates'],
     ]);
@@ -79,20 +79,20 @@ describe('the package', () => {
           !/\.(m?js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx|env)$|^LICENSE$|^deploy\//.test(path),
       ),
     ).toEqual([]);
-    // A page that the command names is at hand for who has only the package.
+    // Every page that the program mentions is in the package.
     for (const path of paths.filter((name) => name.endsWith('.js'))) {
       const text = await readFile(join(home, 'node_modules/docket', path), 'utf8');
       expect(paths).toEqual(expect.arrayContaining(text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? []));
     }
-    // Most packages are part of it.
+    // Most dependencies are bundled.
     expect(unpackedSize).toBeLessThan(10_000_000);
   });
 
-  test('brings no development dependency and no bundled package, and needs none of our overrides', async () => {
+  test('installs no development or bundled dependency, and works without our overrides', async () => {
     const installed = await readdir(join(home, 'node_modules'));
     for (const name of ['typescript', 'vitest', 'playwright-core', '@bull-board', 'bullmq', 'echarts'])
       expect(installed).not.toContain(name);
-    // Each version is one that its dependents ask for: fails otherwise.
+    // Fails if a version is not one that its dependents accept.
     await npm(home, 'ls', '--all');
   });
 
@@ -108,7 +108,7 @@ describe('the package', () => {
     expect(await readdir(empty)).toEqual(['demo-out']);
   });
 
-  test('writes a first report, checks it, delivers it, and starts and stops', async () => {
+  test('writes, checks and delivers a first report, and starts and stops', async () => {
     const desk = join(folder, 'desk');
     await mkdir(desk);
     const scope = createScope();
@@ -126,7 +126,7 @@ describe('the package', () => {
       };
       const answers = ['--key-env', 'ACME_API_KEY', '--to', 'you@acme.example', '--report', 'weekly', '--yes'];
       await docket(desk, ['init', ...answers, '--timezone', 'Europe/Zurich'], around);
-      // Rejects unless the exit code is 0.
+      // Throws unless the exit code is 0.
       await docket(desk, ['check'], around);
       await docket(desk, ['run', 'acme-payments/weekly-kpi'], around);
       expect(mail.messages().map(({ to }) => to)).toEqual([['you@acme.example']]);

@@ -15,7 +15,7 @@ import { type RestartableRedis, restartableRedis } from '../support/restartable-
 import { type RunningProcess, startDocket } from '../support/running-docket.ts';
 import { type ScriptedSmtp, scriptedSmtp } from '../support/smtp-script.ts';
 
-// One call in two seconds: slow enough to be watched.
+// One call per two seconds, slow enough to watch.
 const ORG = `org: current
 api_key: { env: ACME_KEY }
 timezone: Europe/Zurich
@@ -70,7 +70,7 @@ describe('the page in a browser', () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-page-'));
     redis = await restartableRedis();
     sandbox = await startSandbox();
-    // The first message breaks off where nobody can know whether it was accepted.
+    // The connection breaks during the first message, so that nobody knows whether it was accepted.
     mail = await scriptedSmtp((_, message) => (message === 0 ? { dot: 'FIN' } : {}));
     await mkdir(join(folder, 'jobs', 'acme'), { recursive: true });
     await writeFile(join(folder, 'jobs', 'acme', 'org.yaml'), ORG);
@@ -124,7 +124,7 @@ describe('the page in a browser', () => {
   };
   const heading = (page: Page) => page.locator('#headline .state');
 
-  test('runs a report, shows its progress, serves its pack, and resolves an unknown delivery', async () => {
+  test('runs a report, shows its progress, offers its pack, and resolves an unknown delivery', async () => {
     const page = await visit();
     await page.getByRole('link', { name: 'Reports' }).click();
     await page.getByRole('link', { name: 'Weekly compliance KPIs' }).click();
@@ -137,7 +137,7 @@ describe('the page in a browser', () => {
     await page.getByText('The run is queued.').waitFor();
     const address = page.url();
 
-    // Without a reload, it counts up and comes to its end.
+    // The page updates without a reload until the end of the run.
     await page.getByText(/^[123] of 4 calls$/).waitFor({ timeout: 120_000 });
     await page.locator('#headline').getByText('Delivery unknown', { exact: true }).waitFor({ timeout: 120_000 });
     expect(page.url()).toBe(address);
@@ -155,7 +155,7 @@ describe('the page in a browser', () => {
     const sheet = workbook.Sheets.Onboarding;
     expect(sheet === undefined ? '' : utils.sheet_to_csv(sheet)).toContain('Onboarding');
 
-    // The form came without a reload of the page, with what it is about.
+    // The form appeared without a reload of the page, with the details of the delivery.
     await page.locator('#decide').getByText('lead@acme.example').waitFor();
     await page.getByLabel('Send it again').check();
     await page.getByLabel('How do you know?').fill('The recipient has nothing');
@@ -166,7 +166,7 @@ describe('the page in a browser', () => {
     await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
     await page.getByText('Nothing to decide').waitFor();
     await page.goto(address.replace(/\?.*/, ''));
-    // The owner is told of the first end as well.
+    // The owner also got a notice about the first result, so look at one recipient only.
     const ids = mail.conversations
       .filter(({ commands }) => commands.some((command) => command.includes('<lead@acme.example>')))
       .map(({ body }) => /^message-id: (.*)$/im.exec(body.toString('latin1'))?.[1]);
@@ -206,7 +206,7 @@ describe('the page in a browser', () => {
     await page.getByLabel('Token').waitFor();
   });
 
-  test('shows an unknown address as a page, and the sign-in to visitors who are not signed in', async () => {
+  test('shows a page for an unknown address, and the sign-in to visitors without a session', async () => {
     const page = await visit();
     await page.goto(`${url}/foo`);
     await page.getByRole('heading', { name: 'Not found' }).waitFor();
@@ -218,7 +218,7 @@ describe('the page in a browser', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
   });
 
-  /** Resolves when each page says since when and why it is stale. */
+  /** Resolves when each page shows since when and why it is stale. */
   const allStale = (pages: readonly Page[], reason: string) =>
     Promise.all(
       pages.map(async (page) => {
@@ -263,7 +263,7 @@ describe('the page in a browser', () => {
     visitors.at(-1)?.seen.errors.splice(0);
   });
 
-  test('shows an error of its script, and reloads a page that could not be shown', async () => {
+  test('shows errors of its script, and reloads a page that could not be loaded', async () => {
     const page = await visit();
     await page.evaluate('setTimeout(() => { throw new Error("out of order") })');
     await page.locator('#stale').getByText('out of order').waitFor();
@@ -278,7 +278,7 @@ describe('the page in a browser', () => {
     visitors.at(-1)?.seen.errors.splice(0);
   });
 
-  test('shows times in the browser’s zone on every page if that is chosen', async () => {
+  test('shows times in the browser’s zone on every page if that is selected', async () => {
     const page = await visit({ timezoneId: 'Asia/Tokyo' });
     await page.getByText('Times: Europe/Zurich').click();
     await page.getByRole('button', { name: 'This browser Asia/Tokyo' }).click();
@@ -289,7 +289,7 @@ describe('the page in a browser', () => {
     expect(await shown.textContent()).toContain(`, ${new Date(at).toISOString().slice(11, 16)}`);
   });
 
-  test('keeps the progress of a run after an outage of Redis', async () => {
+  test('continues to show the progress of a run after an outage of Redis', async () => {
     const page = await visit();
     await page.goto(`${url}/reports/acme/weekly-kpi`);
     await page.getByText('Run now…').click();
@@ -304,13 +304,13 @@ describe('the page in a browser', () => {
       redis.thaw();
     }
     await noneStale([page]);
-    // It goes on where it was, and the page follows it to its end.
+    // The run continues where it was, and the page follows it to the end.
     await page.locator('#headline').getByText('Done', { exact: true }).waitFor({ timeout: 120_000 });
     await page.locator('[data-events]').waitFor({ state: 'detached' });
     visitors.at(-1)?.seen.errors.splice(0);
   });
 
-  test('does the same without JavaScript: a run, its end, a pause', async () => {
+  test('triggers and follows a run and pauses an organization without JavaScript', async () => {
     const page = await visit({ javaScriptEnabled: false });
     await page.goto(`${url}/reports/acme/alert-queue`);
     await page.getByText('Run now…').click();
@@ -342,7 +342,7 @@ describe('the page in a browser', () => {
     await page.getByText('Nothing is paused').waitFor();
   });
 
-  test('works with the keyboard alone: to the content, into a form and out of it', async () => {
+  test('can be used with the keyboard only: to the content, into a form and out of it', async () => {
     const page = await visit();
     await page.goto(`${url}/reports/acme/alert-queue`);
     await page.keyboard.press('Tab');
@@ -354,11 +354,11 @@ describe('the page in a browser', () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('run-period');
   });
 
-  test('goes through lists and to pages and actions by keys, which can be turned off', async () => {
+  test('moves through lists and to pages and actions with shortcuts, which can be turned off', async () => {
     const page = await visit();
     const focused = () =>
       page.evaluate('document.activeElement.className + document.activeElement.getAttribute("href")');
-    // The keys come after the page.
+    // The shortcuts are ready only after the page has loaded.
     const open = (path: string) => page.goto(url + path, { waitUntil: 'networkidle' });
     await open('/runs');
     const ids = await page.locator('a.id').evaluateAll((all) => all.map((link) => `id${link.getAttribute('href')}`));
@@ -385,11 +385,11 @@ describe('the page in a browser', () => {
     expect(await focused()).not.toMatch(/^id/);
   });
 
-  test('shows a viewer the same without actions', async () => {
+  test('shows a viewer the same pages without actions', async () => {
     const page = await visit({}, tokens.viewer);
     for (const path of ['/', '/reports/acme/weekly-kpi', '/runs', '/deliveries', '/pauses']) {
       await page.goto(url + path);
-      // Of the buttons only those that sign out and filter; behind `details` only the zone, filters and the YAML.
+      // The only buttons sign out and filter. The only `details` are the zone, filters and the YAML.
       expect(await page.getByRole('button').allTextContents()).toEqual(
         ['/runs', '/deliveries'].includes(path) ? ['Sign out', 'Show'] : ['Sign out'],
       );
@@ -403,7 +403,7 @@ describe('the page in a browser', () => {
   });
 
   test.each(['light', 'dark'] as const)(
-    'keeps every rule of WCAG that axe knows, on every view in %s, and never scrolls sideways',
+    'passes all WCAG checks of axe on every view in %s, and never scrolls sideways',
     async (colorScheme) => {
       const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
       const page = await visit({ colorScheme, bypassCSP: true });
@@ -465,8 +465,8 @@ describe('the page in a browser', () => {
     },
   );
 
-  // The last one: nothing answers afterwards.
-  test('reports that Docket cannot be reached after it was killed', async () => {
+  // This test is the last one, since Docket is gone afterwards.
+  test('says that Docket cannot be reached after it was killed', async () => {
     const page = await visit();
     await page.goto(`${url}/pauses`);
     await process.kill();

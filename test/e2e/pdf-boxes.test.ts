@@ -25,12 +25,12 @@ import { program } from '../support/debian.ts';
 const run = promisify(execFile);
 const LARGE = { maxBuffer: 64 * 1024 * 1024 };
 const RUN = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT };
-/** Of `templates/pack`, points. */
+/** The margins of `templates/pack`, in points. */
 const [LEFT, PAGE_WIDTH, RIGHT] = [40, 841.89, 801.89];
 const PADDING = 5;
-/** Rounding of poppler. */
+/** The rounding of poppler. */
 const TOLERANCE = 0.5;
-/** Typst lets the hyphen at the end of a line hang over, here into the padding. */
+/** Typst lets the hyphen at the end of a line stick out, here into the padding. */
 const HYPHEN = 3;
 
 const HASH = '0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'; // 66 characters
@@ -71,11 +71,11 @@ async function wordsOf(data: Dataset, options: Partial<PdfOptions> = {}): Promis
   );
 }
 
-/** Words that leave the page, or the margins left and right. */
+/** Words that exceed the page or its left and right margins. */
 const outside = (words: readonly Box[]): readonly Box[] =>
   words.filter(({ xMin, xMax }) => xMin < LEFT - TOLERANCE || xMax > RIGHT + TOLERANCE);
 
-/** Words that are printed over another one. */
+/** Words that are printed over another word. */
 const overprinted = (words: readonly Box[]): readonly (readonly [Box, Box])[] =>
   words.flatMap((one, index) =>
     words.slice(index + 1).flatMap((other): (readonly [Box, Box])[] => {
@@ -86,14 +86,14 @@ const overprinted = (words: readonly Box[]): readonly (readonly [Box, Box])[] =>
     }),
   );
 
-/** Where the columns of a table stand that begins at the left margin. */
+/** The positions of the columns of a table that starts at the left margin. */
 const columnsOf = ({ widths }: TableData): readonly (readonly [number, number])[] =>
   widths.map((width, index) => {
     const from = LEFT + widths.slice(0, index).reduce((sum, each) => sum + each, 0);
     return [from, from + width] as const;
   });
 
-/** The words that stand between two others, top to bottom, and in no column with its padding. */
+/** The words between two others, top to bottom, that are in no column within its padding. */
 function outsideCells(words: readonly Box[], data: TableData, top: Box, bottom: Box): readonly Box[] {
   const columns = columnsOf(data);
   return words
@@ -142,7 +142,7 @@ describe('a long word in the PDF', () => {
     const bottom = words.findLast(({ text, page }) => text.startsWith('1,234,567,890') && page === top?.page);
     if (top === undefined || bottom === undefined) throw new Error('the table is not on one page');
     expect(outsideCells(words, tableOf(data, 'wide'), top, bottom)).toEqual([]);
-    // Figures are whole.
+    // Figures are not broken.
     expect(words.filter(({ text }) => text === '1,234,567,890').length).toBeGreaterThanOrEqual(2 * count);
     expect(words.map(({ text }) => text).join('')).toContain(word);
   });
@@ -165,7 +165,7 @@ describe('a long word in the PDF', () => {
     expect(overprinted(words)).toEqual([]);
   });
 
-  test.each([HASH, WALLET, 'W'.repeat(20)])('stays in its column of a scorecard with everything: %s', async (word) => {
+  test.each([HASH, WALLET, 'W'.repeat(20)])('stays in its column of a scorecard with all columns: %s', async (word) => {
     const columns = [countColumn, ratioColumn, durationColumn].map((column) => ({
       ...column,
       label: word,

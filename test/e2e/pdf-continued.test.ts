@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Sections of one row more each, so that pages break at every place of a table. */
+/** Each section has one row more than the one before, so that pages break at every place of a table. */
 const sections = Array.from({ length: 12 }, (_, index) => {
   const columns = metrics(7);
   const values = Object.fromEntries(columns.map(({ name }, at) => [name, 1_000 + at]));
@@ -28,12 +28,12 @@ const sections = Array.from({ length: 12 }, (_, index) => {
 const TOTAL = /^\s*Total\b/;
 const ROW = /^\s*(Group \d+|Total)\b/;
 
-test('each page of a table repeats the title of its section and its header, and none begins with the totals', async () => {
+test('every page of a table repeats the section title and the header, and no page starts with the totals', async () => {
   const pages = await pdfLines(folder, 'tables', october([kpis(), ...sections]));
   let section: string | undefined;
   let continued = 0;
   for (const lines of pages) {
-    // The running header and the footer.
+    // Skip the running header and the footer.
     const [, first = '', ...rest] = lines.slice(0, -1);
     const title = /^\s*(Section \d+)( \(continued\))?\s*$/.exec(first);
     const at = rest.findIndex((line) => ROW.test(line));
@@ -48,7 +48,7 @@ test('each page of a table repeats the title of its section and its header, and 
   expect(continued).toBeGreaterThanOrEqual(6);
 });
 
-test('a scorecard of several pages says on each of them what it shows, and no page has its last row alone', async () => {
+test('a scorecard over several pages repeats its title, and never leaves its last row alone', async () => {
   for (const count of [31, 32, 33, 34]) {
     const columns = metrics(count);
     const values = Object.fromEntries(columns.map(({ name }, at) => [name, at]));

@@ -19,7 +19,7 @@ const pagesOf = (name: string, data: Dataset, locale?: string) => pdfLines(folde
 
 const isHeading = (text: string) => (line: string) => line.trim() === text;
 
-test('page one has what the figures are of, the comment, and what it asks for', async () => {
+test('page one has the first comment, its decisions and its actions, and says what the figures are based on', async () => {
   const text = 'As planned.\nDecision: Approve a second reviewer.\nAction (MLRO, 30 November): Move two analysts.';
   const data = commented(
     october([kpis({ comparisons: [{ kind: 'previous_period', range: SEPTEMBER, rows: null }] })]),
@@ -32,7 +32,7 @@ test('page one has what the figures are of, the comment, and what it asks for', 
   expect(page).not.toMatch(/Decision:|Action \(/);
 });
 
-test('puts a comment of 4,000 characters with twelve actions on a page of its own, text and actions side by side', async () => {
+test('a comment of 4,000 characters with twelve actions gets its own page, with text and actions side by side', async () => {
   const actions = Array.from(
     { length: 12 },
     (_, index) => `Action${index % 2 === 0 ? ' (MLRO, 30 November)' : ''}: Number ${index + 1}.`,
@@ -46,7 +46,7 @@ test('puts a comment of 4,000 characters with twelve actions on a page of its ow
   for (let index = 1; index <= 12; index += 1) expect(shown).toContain(`Number ${index}.`);
 });
 
-test('no page has two lines, also with a scorecard of 30 rows, labels of 130 characters and a comment', async () => {
+test('no page has only two lines, even with a scorecard of 30 rows, labels of 130 characters and a comment', async () => {
   const label = (index: number) =>
     `${index} ${'Profiles that were created in all regions and channels '.repeat(3)}`.slice(0, 130);
   for (const count of [14, 18, 22, 26, 30]) {
@@ -61,7 +61,7 @@ test('no page has two lines, also with a scorecard of 30 rows, labels of 130 cha
       `rows-${count}`,
       commented(october([table]), parseComment('All as planned.\nDecision: None.')),
     );
-    // Header and footer take two lines.
+    // The header and the footer take two lines.
     for (const lines of pages) expect(lines.length, `${count} rows`).toBeGreaterThan(6);
     const asked = pages.find((lines) => lines.some((line) => line.includes('Asked of you'))) ?? [];
     expect(asked.some((line) => line.includes('All as planned.'))).toBe(true);

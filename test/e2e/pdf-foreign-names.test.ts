@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('groups in a script without a font have their codes beside them in tables and charts', async () => {
+test('groups in a script without a font are shown with their codes in tables and charts', async () => {
   const cities = {
     ...groupColumn,
     values: [
@@ -45,7 +45,7 @@ test('groups in a script without a font have their codes beside them in tables a
   await writePdf(path, pack, { ...about, signal: new AbortController().signal });
   const { stdout } = await run('pdftotext', ['-layout', path, '-']);
   for (const code of ['[tyo]', '[osa]', '[#1]', '[#2]']) {
-    // In the table, and along the chart.
+    // Once in the table, and once in the chart.
     expect(stdout.split(code).length - 1, code).toBeGreaterThanOrEqual(2);
   }
   expect(stdout).toContain('□□ [tyo]: 1.');

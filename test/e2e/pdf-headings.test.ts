@@ -71,7 +71,7 @@ const PACK = dataset(
   { headlines: ['Profiles created: 12.'] },
 );
 
-/** The headings in the structure tree, in reading order: level and text. */
+/** The headings of the structure tree in reading order, with level and text. */
 async function headingsOf(path: string): Promise<string[]> {
   const { stdout } = await run('pdfinfo', ['-struct-text', path]);
   const found: string[] = [];
@@ -88,7 +88,7 @@ async function headingsOf(path: string): Promise<string[]> {
   return found;
 }
 
-test('the structure of a PDF has a heading for each section, and one below it for each panel', async () => {
+test('the structure of a PDF has a heading for each section, and a lower one for each panel', async () => {
   const headings = await headingsOf(await pdfOf(PACK));
   expect(headings).toEqual(
     expect.arrayContaining(['H1 Courses', 'H2 Profiles created', 'H2 Approval rate', 'H1 Groups']),
@@ -98,7 +98,7 @@ test('the structure of a PDF has a heading for each section, and one below it fo
   expect(headings[0]).toMatch(/^H1 /);
 });
 
-test('a PDF without a headline begins with a heading of the first level', async () => {
+test('a PDF without a headline starts with a heading of the first level', async () => {
   const commented: Dataset = { ...PACK, headlines: [] };
   expect((await headingsOf(await pdfOf(commented)))[0]).toMatch(/^H1 /);
 });

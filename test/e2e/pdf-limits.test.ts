@@ -36,12 +36,12 @@ const failure = async (limits: TypstLimits, templates?: string): Promise<DocketE
   return thrown;
 };
 
-describe('a package that a template imports', () => {
+describe('a package in a template', () => {
   test.each([
     ['by its name', '#import "@preview/cetz:0.3.0": canvas'],
     ['by a computed name', '#import ("@" + "preview/cetz:0.3.0"): canvas'],
-    ['of another namespace', '#import "@local/own:1.0.0": *'],
-  ])('%s is refused at its line, without asking the network', async (_, source) => {
+    ['from another namespace', '#import "@local/own:1.0.0": *'],
+  ])('that is imported %s is an error at its line, without network access', async (_, source) => {
     const templates = await withTemplate(`#set document(title: "x")\n${source}`);
     const module = new URL('../../dist-modules/render/formats/pdf/check-templates.js', import.meta.url).href;
     const script = join(templates, 'check.mjs');
@@ -60,19 +60,19 @@ describe('a package that a template imports', () => {
   });
 });
 
-describe('the time that a PDF may take', () => {
-  test('counts the processor time of its process', async () => {
+describe('the time limit of a PDF', () => {
+  test('counts the processor time of the process', async () => {
     const before = await processUsage(process.pid);
     const { user, system } = process.cpuUsage();
     const after = await processUsage(process.pid);
     const own = (user + system) / 1000;
-    // The system counts in ticks of 10 ms, user and system time each.
+    // The system counts user and system time in ticks of 10 ms each.
     expect(before?.cpuMs).toBeLessThanOrEqual(own + 20);
     expect(after?.cpuMs).toBeGreaterThanOrEqual(own - 20);
     expect(after?.memoryMb).toBeGreaterThan(10);
   });
 
-  test('too much of it is tried again, and the error names the size of the report and the load', async () => {
+  test('is retryable when it is exceeded, and the error names the size of the report and the load', async () => {
     const error = await failure({ deadlineMs: 1 });
     expect(error).toMatchObject({ code: 'render.failed', retryable: true });
     expect(error.got).toMatch(/1 section, \d+ cells, 0 comments; [\d.]+ processes .* \d+ processors/);
@@ -80,7 +80,7 @@ describe('the time that a PDF may take', () => {
     expect(isStorageOutage(error)).toBe(false);
   });
 
-  test('a machine that gives it no turn is an outage, with own templates too', async () => {
+  test('is a retryable outage if the machine is too busy, even with a custom template', async () => {
     for (const templates of [undefined, await withTemplate('#set document(title: "x")\nOwn')]) {
       const error = await failure({ wallMs: 1 }, templates);
       expect(error).toMatchObject({ code: 'render.failed', retryable: true });
@@ -91,7 +91,7 @@ describe('the time that a PDF may take', () => {
     expect(found?.got).toMatch(/busy/);
   });
 
-  test('an own template that needs too much of it is wrong', async () => {
+  test('makes a custom template invalid if it needs too much time', async () => {
     const templates = await withTemplate('#for i in range(9000) { for j in range(9000) { calc.rem(i * j, 7) } }');
     const error = await failure({ deadlineMs: 500 }, templates);
     expect(error).toMatchObject({ code: 'template.invalid', retryable: false });

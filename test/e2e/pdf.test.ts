@@ -52,7 +52,7 @@ const info = async (path: string): Promise<string> => (await run('pdfinfo', [pat
 const pagesOf = async (path: string): Promise<number> => Number(/Pages:\s+(\d+)/.exec(await info(path))?.[1]);
 const textOf = async (path: string): Promise<string> => (await run('pdftotext', [path, '-'], LARGE)).stdout;
 
-/** The texts of the cells of all tables, in reading order: the order of the tags. */
+/** The texts of all table cells in reading order, which is the order of the tags. */
 async function cellsOf(path: string): Promise<string[]> {
   const { stdout } = await run('pdfinfo', ['-struct-text', path], LARGE);
   const cells: string[] = [];
@@ -74,11 +74,11 @@ async function cellsOf(path: string): Promise<string[]> {
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-/** Isolates and spaces differ with line breaks. */
+/** Drops isolates and spaces, which differ with line breaks. */
 const squeezed = (text: string): string =>
   text.replaceAll(/[\u2066-\u2069\u00ad\s\p{Cc}]+/gu, '').replaceAll('🚀', '□');
 
-/** The cells of tables as the PDF must have them, header and body. */
+/** The cells that the PDF of a table must have: header and body. */
 const expectedTable = ({ groups, headers, rows }: TableData): string[] =>
   [
     ...groups.map(({ text }) => text),
@@ -120,7 +120,7 @@ function expectedCells(data: Dataset, locale = 'en-GB'): string[] {
   ];
 }
 
-/** Resident memory and time are the test's own, so that a killed template ends soon. */
+/** Low limits, so that a bad template is killed soon. */
 const LOW: TypstLimits = { deadlineMs: 3000, memoryMb: 400 };
 
 async function withTemplate(source: string, name = 'pack.typ'): Promise<string> {
@@ -145,7 +145,7 @@ describe('the PDF of a pack', () => {
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) expect(line).toMatch(/\s+yes\s+yes\s+yes\s+\d+\s+0$/);
     expect(await textOf(path)).toContain('Confidential');
-    // Charts are drawn, not pictures.
+    // Charts are vector graphics, not images.
     expect((await run('pdfimages', ['-list', path])).stdout.trim().split('\n')).toHaveLength(2);
   });
 
@@ -155,10 +155,10 @@ describe('the PDF of a pack', () => {
       await run('qpdf', ['--check', path]);
       const expected = expectedCells(data, locale);
       const cells = await cellsOf(path);
-      // Tables that go on beside themselves repeat their header.
+      // Wide tables repeat their header where they continue.
       const found = cells.filter((text) => text !== '');
       let at = 0;
-      // Of right-to-left scripts tools give the letters as they are drawn; a test below looks at them.
+      // Tools return right-to-left letters as drawn. A test below checks them.
       for (const text of expected.filter((each) => each !== '' && !RIGHT_TO_LEFT.test(each))) {
         const next = found.findIndex((each, index) => index >= at && each === text);
         expect(next, `${text} after ${found.slice(Math.max(0, at - 3), at).join(' | ')}`).toBeGreaterThanOrEqual(at);
@@ -179,7 +179,7 @@ describe('the PDF of a pack', () => {
     expect(await info(path)).toContain(`Title:           ${title}`);
   });
 
-  test('wraps labels of 200 characters, and shows 40 groups, 100 metrics and an empty section', async () => {
+  test('wraps labels of 200 characters, and fits 40 groups, 100 metrics and an empty section', async () => {
     const long = `${'A label that goes on and on '.repeat(7)}and ends`.slice(0, 200);
     const word = 'abcdefghij'.repeat(20);
     const groups = Array.from({ length: 40 }, (_, index) =>
@@ -249,7 +249,7 @@ describe('the PDF of a pack', () => {
     expect(text).toMatch(/2,000 of 20,000 rows[\s\S]*CSV/);
   });
 
-  test('fills at least a quarter of each page but the last, with any number of sections', async () => {
+  test('fills at least a quarter of each page except the last, with any number of sections', async () => {
     const section = (index: number): Table => ({
       ...onboarding,
       id: `s${index}`,
@@ -302,7 +302,7 @@ describe('a template of the organization', () => {
     expect(await pagesOf(await pdfOf(dataset([onboarding]), { templates: styled }))).toBeGreaterThan(0);
   });
 
-  test('that has an error is reported with file, line and column', async () => {
+  test('is reported with file, line and column if it has an error', async () => {
     const templates = await withTemplate('#set document(title: "x")\n\n  #nothing-here');
     const where = `${join(templates, 'pack', 'pack.typ')}:3:4`;
     expect(await failure(templates)).toMatchObject({ code: 'template.invalid', where });
@@ -325,7 +325,7 @@ describe('a template of the organization', () => {
     expect(error?.message).not.toContain('root:');
   });
 
-  test('cannot be a link to a file outside its folder', async () => {
+  test('cannot link to a file outside of its folder', async () => {
     const templates = await withTemplate('#set document(title: "x")\n#read("users.txt")');
     await symlink('/etc/passwd', join(templates, 'pack', 'users.txt'));
     expect(await failure(templates)).toMatchObject({
@@ -335,7 +335,7 @@ describe('a template of the organization', () => {
     expect(await checkPackTemplates(templates)).toHaveLength(1);
   });
 
-  test('that loops is killed', async () => {
+  test('is killed if it loops', async () => {
     const templates = await withTemplate(
       '#let spin(n) = { let x = 0; for i in range(9000) { for j in range(9000) { x += calc.rem(i * j, n) } }; x }\n#for n in range(2, 9000) { spin(n) }',
     );
@@ -348,7 +348,7 @@ describe('a template of the organization', () => {
     expect(await checkPackTemplates(templates, undefined, LOW)).toMatchObject([{ line: 1, column: 1 }]);
   });
 
-  test('that needs too much memory is killed', async () => {
+  test('is killed if it needs too much memory', async () => {
     const templates = await withTemplate(
       '#let all = ()\n#for i in range(9000) { all.push(range(200000)) }\n#all.len()',
     );
@@ -364,8 +364,8 @@ describe('a template of the organization', () => {
   });
 });
 
-describe('a PDF that is stopped', () => {
-  test('leaves no process or file', async () => {
+describe('a cancelled PDF', () => {
+  test('leaves no process and no file', async () => {
     const stop = new AbortController();
     const pending = pdfOf(dataset([onboarding]), { signal: stop.signal });
     stop.abort(new Error('stopped'));

@@ -9,7 +9,7 @@ import { type Fleet, fleet, type Member, type MemberLine } from '../support/flee
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 
 const DAY_MS = 86_400_000;
-/** Slots at 8:00 UTC. */
+/** A slot at 8:00 UTC. */
 const SLOT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3 * DAY_MS + 8 * 3_600_000;
 const PREPARING_MS = -40 * 60_000;
 
@@ -31,7 +31,7 @@ const org = (key: string): string =>
   `version: 1\ntimezone: Etc/UTC\norg: 101\napi_key: ${key}\nrecipients: { domains: [acme.example] }\nbudget: { calls: 12, window: 2 }\n`;
 
 let all: Fleet;
-/** Of the clock of the service from this machine's. */
+/** The offset between the clock of the service and this machine's clock. */
 let shiftMs = 0;
 let keyFile: string;
 const { keyOf } = inProcessSandbox();
@@ -52,14 +52,14 @@ beforeAll(async () => {
 });
 afterAll(() => all?.close());
 
-/** The offset of a process's clock, which the service's follows. */
+/** The clock offset of a process. The clock of the service follows it. */
 const at = (instant: number): string => {
   const seconds = Math.round((instant - Date.now()) / 1000);
   shiftMs = seconds * 1000;
   return `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}`;
 };
 const start = (instant: number): Promise<Member> => all.start({ clock: at(instant) });
-/** Resolves with the first line to come that is like this. */
+/** Resolves with the next new line that matches. */
 const next = (member: Member, wanted: (line: MemberLine) => boolean): Promise<MemberLine> => {
   const known = new Set(member.lines);
   return member.logged((line) => !known.has(line) && wanted(line));
@@ -76,7 +76,7 @@ const ended = (slot: number, names = REPORTS) =>
 const figuresOf = (record: RunRecord | undefined): readonly string[] =>
   record?.files.filter(({ name }) => name.endsWith('.csv')).map(({ sha256 }) => sha256) ?? [];
 
-test('kill, restart, edit, pause, another key and a stepped clock leave the run as it would be without prepare', async () => {
+test('a run has the same figures as without prepare after a kill, a restart, an edit, a pause, another key and clock steps', async () => {
   const first = await start(SLOT + PREPARING_MS);
   await first.logged(({ msg }) => msg === 'Slot prepared');
   await first.end('SIGKILL');
@@ -105,7 +105,7 @@ test('kill, restart, edit, pause, another key and a stepped clock leave the run 
   expect(early).toMatchObject({ plain: undefined, killed: 2, rotated: undefined, edited: 1 });
   expect(await all.mails()).toHaveLength(REPORTS.length);
 
-  // The next day: Redis loses all that was prepared, and all else.
+  // On the next day, Redis loses everything after the preparation.
   const day = SLOT + DAY_MS;
   const prepared = next(second, isPrepared('killed'));
   await second.setClock(at(day + PREPARING_MS));

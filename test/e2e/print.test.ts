@@ -13,9 +13,9 @@ import { type PackCase, samplePacks } from '../support/pack-datasets.ts';
 import { type PrintedPage, printedPages } from '../support/printed-pages.ts';
 import { artifactNamed } from '../support/render-folder.ts';
 
-/** What a board member reads without glasses, points. */
+/** The smallest size that a board member can read without glasses, in points. */
 const LEAST_POINTS = 8;
-/** Sizes are scaled in both programs: half a hundredth of a point is rounding. */
+/** Both programs scale sizes. Half a hundredth of a point is rounding. */
 const ROUNDING = 0.005;
 const LEAST_USED = 0.25;
 const MOST_DEMO_PAGES = 10;
@@ -29,7 +29,7 @@ const smallTexts = (pages: readonly PrintedPage[]) =>
     .filter(({ smallest }) => smallest !== undefined && smallest.size < LEAST_POINTS - ROUNDING)
     .map(({ number, section, smallest }) => ({ number, section, ...smallest }));
 
-/** Pages under a quarter full that are not the last of a section of several pages. */
+/** Pages less than a quarter full, except the last page of a section with several pages. */
 const emptyPages = (pages: readonly PrintedPage[], mayBeEmpty: (page: PrintedPage, index: number) => boolean) =>
   pages
     .filter((page, index) => page.used < LEAST_USED && !mayBeEmpty(page, index))
@@ -40,7 +40,7 @@ const isLastOfSeveral = (pages: readonly PrintedPage[]) => (page: PrintedPage, i
 
 const isLast = (pages: readonly PrintedPage[]) => (_: PrintedPage, index: number) => index === pages.length - 1;
 
-/** A column that is too narrow for its figure. */
+/** Lines with hashes, which show that a column is too narrow for its figure. */
 const hashes = (pages: readonly PrintedPage[]): string[] =>
   pages.flatMap(({ number, lines }) => lines.filter((line) => /#{3,}/.test(line)).map((line) => `${number}: ${line}`));
 
@@ -60,7 +60,7 @@ const pagesOf = (from: ReadonlyMap<string, readonly PrintedPage[]>, name: string
   return pages;
 };
 
-/** Moves a file to a name of its own, which its PDF gets. */
+/** Renames a file, so that its PDF gets that name. */
 async function named(path: string, name: string): Promise<string> {
   const to = join(folder, name);
   await rename(path, to);
@@ -109,7 +109,7 @@ afterAll(async () => {
 
 const nameOf = (path: string, ending: string): string => path.slice(folder.length + 1, -ending.length);
 
-/** Two sheets: 12 points at 60 %, on a page that is nearly empty, and a figure that its column cannot show. */
+/** Two sheets: one with 12 points at 60 % on a nearly empty page, one with a figure that is too wide for its column. */
 async function shrunkWorkbook(): Promise<string> {
   const book = new ExcelJS.Workbook();
   const small = book.addWorksheet('Small', { pageSetup: { scale: 60 } });
@@ -132,7 +132,7 @@ test('the measurement finds small text, empty pages and cut figures', () => {
   expect(smallTexts(pages).map(({ section }) => section)).toEqual(['Small']);
   const several = isLastOfSeveral(pages);
   expect(emptyPages(pages, several).map(({ section }) => section)).toEqual(['Small']);
-  // Its second page has the last rows alone.
+  // The second page of this sheet has only the last rows.
   expect(pages.filter(({ section }) => section === 'Full')).toHaveLength(2);
   expect(pages[1]?.used).toBeGreaterThan(0.9);
   expect(hashes(pages)).not.toEqual([]);
@@ -142,7 +142,7 @@ describe.each(DEMO_LOCALES)('the board pack of the demo in %s', (locale) => {
   test.each([
     ['printed from the workbook', printed, isLastOfSeveral],
     ['as PDF', pdfs, isLast],
-  ] as const)('%s: ten pages at most, readable, none of them nearly empty', (_, from, mayBeEmpty) => {
+  ] as const)('%s has at most ten readable pages, none of them nearly empty', (_, from, mayBeEmpty) => {
     const pages = pagesOf(from, `board ${locale}`);
     expect({
       paper: paperOf(pages),
@@ -153,7 +153,7 @@ describe.each(DEMO_LOCALES)('the board pack of the demo in %s', (locale) => {
     expect(pages.length).toBeLessThanOrEqual(MOST_DEMO_PAGES);
   });
 
-  test('opens with the title, the period and the first headline', () => {
+  test('starts with the title, the period and the first headline', () => {
     for (const from of [printed, pdfs]) {
       const [first] = pagesOf(from, `board ${locale}`);
       const text = first?.lines.join(' ') ?? '';
@@ -174,7 +174,7 @@ describe('generated packs', () => {
     expect(Math.max(...counts)).toBeGreaterThanOrEqual(25);
   });
 
-  /** What is wrong with a page of any of them. */
+  /** All problems of the pages of all packs. */
   const faultsOf = (
     from: ReadonlyMap<string, readonly PrintedPage[]>,
     mayBeEmpty: (pages: readonly PrintedPage[]) => (page: PrintedPage, index: number) => boolean,
@@ -190,15 +190,15 @@ describe('generated packs', () => {
   const isLastOfSheet = (pages: readonly PrintedPage[]) => (page: PrintedPage, index: number) =>
     pages[index + 1]?.section !== page.section;
 
-  test('every page printed from the workbook is readable; a sheet of several pages fills all but its last', () => {
+  test('are readable when printed from the workbook, and a sheet fills all pages except its last', () => {
     expect(faultsOf(printed, isLastOfSheet)).toEqual([]);
   });
 
-  test('every PDF page is readable, and all but the last are filled', () => {
+  test('are readable as PDF, and fill all pages except the last', () => {
     expect(faultsOf(pdfs, isLast)).toEqual([]);
   });
 
-  test('no text of a PDF overlaps another or leaves the page', () => {
+  test('have no text in the PDF that overlaps other text or leaves the page', () => {
     const collisions = [...pdfs].flatMap(([name, pages]) =>
       pages.flatMap(({ number, collisions }) => collisions.map((fault) => ({ name, number, fault }))),
     );

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => tools?.close());
 
-/** Without what prom-client tells of Node.js, whose names are not ours to choose. */
+/** Drops the metrics of prom-client about Node.js, whose names we cannot choose. */
 const ours = (body: string) =>
   body
     .split('\n')
@@ -32,7 +32,7 @@ describe('promtool', () => {
     expect(await tools.promtool(['check', 'metrics'], ours(body))).toBe('');
   });
 
-  test('each alert fires when it must and not otherwise', async () => {
+  test('finds that each alert fires when it must, and only then', async () => {
     expect(await tools.promtool(['check', 'rules', join(FOLDER, 'alerts.yaml')])).toContain('SUCCESS');
     expect(await tools.promtool(['test', 'rules', join(FOLDER, 'alerts.test.yaml')])).toContain('SUCCESS');
   });
@@ -117,7 +117,7 @@ test('Prometheus scrapes all processes of a deployment with a token and counts i
   const soon = { interval: 500 };
   await expect.poll(() => ask('sum(up{job="docket"})'), soon).toEqual([2]);
   await expect.poll(() => ask('sum(docket_runs_finished_total{state="done"})'), soon).toEqual([1]);
-  // A process says that it is at work at once, a scheduler after its first look.
+  // A worker reports its role at once, a scheduler only after its first scan.
   await expect.poll(() => ask('max by (role) (docket_processes) > 0'), soon).toHaveLength(3);
   await expect
     .poll(async () => {
@@ -132,7 +132,7 @@ test('Prometheus scrapes all processes of a deployment with a token and counts i
   await expect.poll(() => ask('up{job="docket"} == 0'), soon).toEqual([0]);
 });
 
-test('a stopping process is no longer counted', async () => {
+test('a stopped process is no longer counted', async () => {
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
   const house = await roleProcesses(redis.url);

@@ -57,7 +57,7 @@ afterAll(async () => {
   await redis.close();
 });
 
-/** Forty slots that came due while nobody was there, and the processes that make up for them. */
+/** Forty slots that came due while nothing ran, and a way to start the processes that catch up. */
 async function world() {
   const root = await folderFor(onTestFinished);
   const sandbox = await startSandbox({ windowMs: 1 });
@@ -67,7 +67,7 @@ async function world() {
   const { cron, last } = hourlyFarFromNow();
   for (const name of REPORTS) await writeFile(join(root, 'jobs', 'acme', `${name}.yaml`), report(name, cron));
 
-  /** Called when that many messages have come whole and nobody has said yet that the last one was taken. */
+  /** Called by number of completely received messages, before the last one is confirmed. */
   const disasters = new Map<number, () => Promise<void>>();
   let whole = 0;
   const afterBody = (resume: () => void): void => {
@@ -97,7 +97,7 @@ async function world() {
     Promise.all(runs.map(({ id }) => client.hget(redisKeys(DEFAULT_KEY_PREFIX).record(id), 'state')));
   let looking = Promise.resolve();
   let allEnded: () => void = () => {};
-  /** With each end that is logged, whether it was the last one. */
+  /** After every end in the log, checks whether all runs have ended. */
   const listen = ({ msg }: LoggedLine): void => {
     if (msg !== 'Run ended' && msg !== 'Run failed permanently') return;
     looking = looking.then(async () => {
@@ -119,7 +119,7 @@ async function world() {
     runs,
     start,
     command: (...args: string[]) => docket(args, { env, cwd: root }),
-    /** As if the schedules had last been looked at nine hours ago. */
+    /** Makes it look as if the schedules were last scanned nine hours ago. */
     setBack: async () => {
       const { cursors } = redisKeys(DEFAULT_KEY_PREFIX);
       for (const cursor of await client.hkeys(cursors)) {
@@ -130,7 +130,7 @@ async function world() {
       new Promise<void>((resolve) => {
         allEnded = resolve;
       }),
-    /** Copies that the mail server has, by run and recipient. */
+    /** The number of copies that the mail server has, by run and recipient. */
     copies: (run: string, recipient: string): number =>
       smtp.conversations.filter(
         ({ ended, body, commands }) =>
@@ -142,7 +142,7 @@ async function world() {
 }
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Deliveries that the ledger does not know to have ended: it lost its last writes. */
+/** The number of deliveries whose end the ledger does not know, because it lost its last writes. */
 async function left({ runs }: World): Promise<number> {
   const ledger = redisLedger(client, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
   const rows = await Promise.all(runs.map(({ id }) => ledger.list(id)));
@@ -150,7 +150,7 @@ async function left({ runs }: World): Promise<number> {
   return rows.flat().filter(({ state, target }) => isOpen(state) && target !== 'notice').length;
 }
 
-/** The ledger against the mail server, the directory, the archive and the list of what waits for a decision. */
+/** Compares the ledger with the mail server, the directory, the archive and the list of open decisions. */
 async function reconcile({ runs, copies, command, root }: World): Promise<{ sent: number; unknown: number }> {
   const ledger = redisLedger(client, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: 90 });
   const listed = await command('deliveries', '--unknown', '--limit', '1000', '--json');
@@ -186,18 +186,19 @@ async function reconcile({ runs, copies, command, root }: World): Promise<{ sent
         count.unknown += 1;
       }
     }
-    // The owner is told once about unknown deliveries, and of nothing else. An attempt that was withheld because Redis was away
-    // counts as unknown until the archive shows that nothing left. Then the row has another attempt: its epoch is above 1.
+    // The owner is notified once about unknown deliveries, and about nothing else. An attempt that stopped because Redis
+    // was unreachable counts as unknown until the archive shows that nothing left. Then the delivery gets another
+    // attempt: its epoch is above 1.
     const inDoubt = rows.some(({ state, epoch }) => state === 'unknown' || epoch > 1);
     expect(copies(id, OWNER)).toBeLessThanOrEqual(inDoubt ? 1 : 0);
   }
   return count;
 }
 
-test('Redis is killed repeatedly under load, loses its last writes, then all data: nothing is sent twice or lost', async () => {
+test('nothing is sent twice or lost when Redis is killed repeatedly under load, then loses its last writes, then all data', async () => {
   const whole = await world();
   const { disasters, runs, start, setBack, ended, command } = whole;
-  // The schedules get to know the reports, and then nobody looks at them for nine hours.
+  // The scheduler learns the reports, and then nothing scans for nine hours.
   await (await start(['--role', 'scheduler'])).stop();
   await setBack();
 
@@ -215,15 +216,15 @@ test('Redis is killed repeatedly under load, loses its last writes, then all dat
   await over;
   expect(killed).toBe(4);
 
-  // What Redis forgot of runs that were over the workers look up within a minute after it is back.
+  // Workers check within a minute after an outage what Redis forgot about finished runs.
   await waitFor('no run to be left', async () => (await left(whole)) === 0, { intervalMs: 500 });
   const before = await reconcile(whole);
   expect(before.sent + before.unknown).toBe(2 * runs.length);
-  // A kill leaves in doubt what was under way at most, and most of that the archive knows.
+  // At most the running deliveries become unknown, and the archive resolves most of them.
   expect(before.unknown).toBeLessThanOrEqual(4 * 8);
 
   await first.stop();
-  // Redis forgets everything, and the schedules are found where they were before: the archive has the receipts.
+  // Redis loses everything and the schedules are set back. The archive has the receipts.
   await client.flushall();
   const shown = await command('runs', 'show', runs[0]?.id ?? '');
   expect(shown.stdout).toContain('only in the archive');
@@ -232,7 +233,8 @@ test('Redis is killed repeatedly under load, loses its last writes, then all dat
   const again = ended();
   await start();
   await again;
-  // Nobody gets a second copy, as reconciled. The archive may know of an unknown attempt that nothing left: it is made again.
+  // Nobody gets a second copy, as `reconcile` checks. If the archive shows that nothing left in an unknown attempt, Docket
+  // makes another attempt.
   const after = await reconcile(whole);
   expect(after.sent + after.unknown).toBe(2 * runs.length);
   expect(after.unknown).toBeLessThanOrEqual(before.unknown);

@@ -32,7 +32,7 @@ const reviewSchema = z.looseObject({
   approvals: z.array(z.looseObject({})),
 });
 
-test('a review survives its workers and Redis: approved by two, sent once, each approver notified once', async () => {
+test('a review survives kills of its workers and losses of Redis: two people approve, it is sent once, and each approver is notified once', async () => {
   const server = await localRedis({ PATH: process.env.PATH });
   const client = new Redis(server.url);
   onTestFinished(async () => {
@@ -56,7 +56,7 @@ test('a review survives its workers and Redis: approved by two, sent once, each 
   };
   const reviewOf = async (admin: RoleProcess, run: string) =>
     reviewSchema.parse((await ask(admin, `${run}/review`, 'ann')).body);
-  /** The end of an attempt in this state, by any of these workers. */
+  /** Resolves when one of the workers ends an attempt in this state. */
   const ended = (workers: readonly RoleProcess[], run: string, state: string) =>
     Promise.race(workers.map((worker) => worker.logged((line) => line.run === run && line.state === state)));
   const both = () => Promise.all([house.start('worker'), house.start('worker')]);
@@ -65,7 +65,7 @@ test('a review survives its workers and Redis: approved by two, sent once, each 
   const [admin, first] = await Promise.all([house.start('admin'), house.start('worker')]);
   const run = await house.trigger(admin, 'once');
   await ended([first], run, 'awaiting_approval');
-  // One for each approver: the owner and the reader are not told yet.
+  // One notice for each approver. The owner and the reader have got nothing yet.
   await house.mail.waitForMessages(2);
   const { content } = await reviewOf(admin, run);
   expect((await ask(admin, `${run}/approve`, 'ann', { content, reason: 'seen' })).status).toBe(200);
@@ -76,7 +76,7 @@ test('a review survives its workers and Redis: approved by two, sent once, each 
   await ended(restored, run, 'awaiting_approval');
   const second = await house.start('admin');
   expect(await reviewOf(second, run)).toMatchObject({ content, phase: 'approval', approvals: [{}] });
-  // The same person, by another token.
+  // The same person with another token must not count twice.
   await ask(second, `${run}/approve`, 'ann-laptop', { content, reason: 'again' });
   expect((await reviewOf(second, run)).approvals).toHaveLength(1);
   await Promise.all(restored.map((worker) => worker.kill()));

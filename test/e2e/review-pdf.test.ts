@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The text of each page, line by line, and the number of pages. */
+/** The lines of text of a PDF. */
 async function textOf(name: string, data: Dataset): Promise<readonly string[]> {
   const path = join(folder, `${name}.pdf`);
   const options = { run: 'r'.repeat(32), digest: 'd'.repeat(64), madeAt: MADE_AT, outputs: ['pdf'] };
@@ -30,21 +30,21 @@ async function textOf(name: string, data: Dataset): Promise<readonly string[]> {
 
 const squeezed = (text: string): string => text.replaceAll(/[\s\u200b\u202a-\u202e\u2066-\u2069]+/gu, '');
 
-test('an approval adds its line to the PDF and moves nothing else', async () => {
-  // A comment that fills more than a page, and another whose characters no font has.
+test('an approval adds its line to the PDF and changes nothing else', async () => {
+  // One comment fills more than a page, and another has characters that no font has.
   const data = commented(dataset([onboarding, workload]), `${'A word and **another one**. '.repeat(130)}\n\n- 漢字`);
   const reviewed = await textOf('reviewed', data);
   const approved = await textOf('approved', { ...data, approval: approval('Ada Lovelace', '漢字') });
   const isLine = (line: string) => line.startsWith('Approved by Ada Lovelace on 16 November 2026 and');
   expect(approved.filter(isLine)).toHaveLength(1);
   expect(approved.filter((line) => !isLine(line))).toEqual(reviewed);
-  // Not even where the approver's name alone has such characters.
+  // Nothing else changes even if only the approver's name has such characters.
   const plain = await textOf('plain', dataset([workload]));
   const named = await textOf('named', { ...dataset([workload]), approval: approval('漢字') });
   expect(named.filter((line) => !line.startsWith('Approved by'))).toEqual(plain);
 });
 
-test('comments and corrections are never markup', async () => {
+test('comments and corrections are never read as markup', async () => {
   const data = commented(dataset([onboarding]), HOSTILE.join('\n\n'));
   const change = { section: 'onboarding', metric: 'profiles.created', bucket: null, group: null, before: 1, after: 2 };
   const text = squeezed((await textOf('hostile', { ...data, correction: correction([change]) })).join(''));

@@ -21,7 +21,7 @@ const manifestSchema = z.looseObject({
   review: z.looseObject({ content: z.string(), approved_by: z.array(z.looseObject({ person: z.string() })) }),
 });
 
-/** `docket demo --page`, with what it says. */
+/** Starts `docket demo --page` and reads what it prints. */
 async function startDemo() {
   const folder = await mkdtemp(join(tmpdir(), 'docket-review-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -37,13 +37,13 @@ async function startDemo() {
   });
   const lines: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
-  /** What a line says between the parentheses of the pattern, once it is there. */
+  /** Resolves with the first group of the pattern when a line matches. */
   const said = (pattern: RegExp): Promise<string> =>
     waitFor(`the demo to say ${pattern}`, () => {
       if (child.exitCode !== null) throw new Error(`it has ended: ${lines.slice(-5).join('\n')}`);
       return lines.flatMap((line) => pattern.exec(line)?.[1] ?? [])[0];
     });
-  /** The messages that have arrived so far, by file name. They are in a folder of their own until the end. */
+  /** The messages that have arrived so far, by file name. Until the end they are in a separate folder. */
   const mailbox = async (): Promise<readonly { readonly name: string; readonly raw: Buffer }[]> => {
     const files = (await readdir(folder, { recursive: true })).filter((file) => /mailbox\/[^/]*\.eml$/.test(file));
     return Promise.all(files.sort().map(async (name) => ({ name, raw: await readFile(join(folder, name)) })));
@@ -66,13 +66,13 @@ async function expectAccessible(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth')).toBe(0);
 }
 
-test('the demo’s board pack is commented, approved and sent on the page; a mail scanner changes nothing', async () => {
+test('the demo’s board pack is commented, approved and sent on the page, and a mail scanner changes nothing', async () => {
   const demo = await startDemo();
   const browser = await openChromium();
   onTestFinished(() => browser.close());
   const isBoards = ({ name }: { readonly name: string }): boolean => name.includes('board@acme.example');
 
-  // The analyst writes the comment that it waits for, with a number that nobody has reported.
+  // The analyst writes the missing comment, with a number that is not in the report.
   const analystToken = await demo.said(/sign in as analyst with the token (docket_\S+)/);
   const address = await demo.said(/^\s+(http:\/\/\S+\/runs\/[0-9a-f]{32})#review$/);
   const analyst = await visitor(browser, { viewport: { width: 1280, height: 900 }, bypassCSP: true });
@@ -90,7 +90,7 @@ test('the demo’s board pack is commented, approved and sent on the page; a mai
   expect(await printed(analyst.page).locator('strong').textContent()).toMatch(/^[\d,.]+$/);
   expect(await printed(analyst.page).locator('li').textContent()).toBe('<script>alert(1)</script>');
 
-  // The approver looks at exactly that, on a phone.
+  // The approver sees exactly that, on a phone.
   const mlroToken = await demo.said(/sign in as mlro with the token (docket_\S+)/);
   const mlro = await visitor(browser, {
     viewport: { width: 375, height: 800 },
@@ -109,7 +109,7 @@ test('the demo’s board pack is commented, approved and sent on the page; a mai
   expect(preview.headers()['content-security-policy']).toContain('sandbox');
   expect(await preview.text()).toContain('&lt;script&gt;');
 
-  // Nothing has been sent of it but notices, and opening all of their links and forms decides nothing.
+  // Only notices have been sent so far. Opening all of their links and forms decides nothing.
   const messages = await demo.mailbox();
   expect(messages.filter(isBoards)).toEqual([]);
   const parsed = await Promise.all(messages.map(({ raw }) => PostalMime.parse(raw)));
@@ -129,7 +129,7 @@ test('the demo’s board pack is commented, approved and sent on the page; a mai
   expect(await mlro.page.locator('#approve input[name=content]').getAttribute('value')).toBe(content);
   expect((await demo.mailbox()).filter(isBoards)).toEqual([]);
 
-  // A decision about what the page has shown; the demo ends when the pack is sent.
+  // The approver decides about what the page shows. The demo ends when the pack is sent.
   await mlro.page.getByRole('button', { name: 'Approve' }).click();
   await mlro.page.locator('.notice[role=status]').waitFor();
   expect((await demo.exited)[0]).toBe(0);

@@ -16,11 +16,11 @@ async function aRedis() {
   return { url: server.url, client };
 }
 
-test('schedulers open slots, admin processes accept requests, only workers run and deliver; any number of each', async () => {
+test('schedulers open slots, admin processes accept requests and only workers run and deliver, with any number of each', async () => {
   const { url, client } = await aRedis();
   const house = await roleProcesses(url);
   const [first] = await Promise.all([house.start('scheduler'), house.start('scheduler')]);
-  // As if nobody had looked for some hours: a scheduler that starts finds a slot due.
+  // Makes it look as if nobody had scanned for hours: the next scheduler finds a due slot.
   const { cursors } = redisKeys(DEFAULT_KEY_PREFIX);
   for (const cursor of await client.hkeys(cursors)) await client.hset(cursors, cursor, Date.now() - 3 * HOUR_MS);
   const schedulers = [first, await house.start('scheduler'), await house.start('scheduler')];
@@ -34,7 +34,7 @@ test('schedulers open slots, admin processes accept requests, only workers run a
   for (const worker of workers) {
     const checks = ['redis', 'definitions', 'switches', 'worker', 'redis_writes', 'archive', 'staging'];
     expect(await worker.ready()).toEqual({ status: 'ready', checks });
-    // It answers for itself, and takes no orders.
+    // A worker serves its health and metrics, but no API.
     expect((await fetch(`${worker.url}/healthz`)).status).toBe(200);
     expect((await fetch(`${worker.url}/api/runs`, { headers: house.headers })).status).toBe(404);
     const metrics = await fetch(`${worker.url}/metrics`, { headers: house.headers });
@@ -58,7 +58,7 @@ test('schedulers open slots, admin processes accept requests, only workers run a
   expect(said([...schedulers, admin], 'Run ended')).toBe(0);
   expect(house.mail.messages()).toHaveLength(2);
 
-  // One worker less is noticed by nobody.
+  // Deliveries continue with one worker less.
   await workers[0]?.stop();
   await house.trigger(admin, 'twice');
   await house.mail.waitForMessages(3);
@@ -83,7 +83,7 @@ test('a pause applies to every process until it is resumed', async () => {
   expect((await scheduler.ready()).checks).toContain('scheduler');
   expect(await house.runs()).toEqual([]);
   await scheduler.stop();
-  // Each request for one gets it.
+  // A run on request is not affected by the pause.
   const [admin] = await Promise.all([house.start('admin'), house.start('worker')]);
   await house.trigger(admin, 'now');
   await house.mail.waitForMessages(1);
@@ -102,7 +102,7 @@ test('a pause applies to every process until it is resumed', async () => {
   );
 });
 
-test('refuses an unknown role, a worker without a service, and a pause of an unknown report or without a reason', async () => {
+test('start rejects an unknown role and a worker without a service; pause rejects an unknown report and a missing reason', async () => {
   const { url } = await aRedis();
   const house = await roleProcesses(url);
   const role = await house.command('start', '--role', 'worker,boss');

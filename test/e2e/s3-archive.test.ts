@@ -15,7 +15,7 @@ import { runProblems } from '../../src/deliver/archive/verify/verify-run.ts';
 import { folderFor, ORDER, RUN, sealedRun } from '../support/delivery-case.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 
-/** An S3 server that is not ours: it ignores the condition of a PUT. */
+/** An S3 server by others, which ignores the condition of a PUT. */
 async function store() {
   const server = new S3rver({
     port: 0,
@@ -37,7 +37,7 @@ async function machine(url: string) {
   return { storage, archive: createArchive(storage, systemClock) };
 }
 
-/** This server lists no folders below folders, so a run is not found by its id alone there. */
+/** Lists the runs instead of looking one up by id, because this server does not list folders below folders. */
 async function runsOf({ storage }: Awaited<ReturnType<typeof machine>>): Promise<StoredRun[]> {
   const runs: StoredRun[] = [];
   for await (const run of storage.listRuns()) runs.push(run);
@@ -48,7 +48,7 @@ const DELIVERY = 'a'.repeat(32);
 const big = Buffer.alloc(20 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
 const FILES = { 'KPIs Zürich (1).xlsx': big, 'queue.csv': 'alerts\r\n3\r\n' };
 
-test('another S3 server keeps complete runs for all machines, serves links, and applies retention', async () => {
+test('an S3 server by others keeps complete runs for all machines, serves links, and supports retention', async () => {
   const url = await store();
   const [one, other] = [await machine(url), await machine(url)];
   const root = await folderFor(onTestFinished);

@@ -9,7 +9,7 @@ import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import { definitionWith, folderFor, ORDER, SETTINGS, sealedRun } from '../support/delivery-case.ts';
 import { memoryLedger } from '../support/memory-ledger.ts';
 
-/** An S3 server that is not ours: it ignores the condition of a PUT. */
+/** An S3 server by others, which ignores the condition of a PUT. */
 async function store() {
   const directory = await folderFor(onTestFinished);
   const server = new S3rver({
@@ -30,7 +30,7 @@ async function store() {
 const big = Buffer.alloc(20 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
 const FILES = { 'KPIs Zürich (1).xlsx': big, 'queue.csv': 'alerts\r\n3\r\n' };
 
-test('another S3 server stores complete files, confirms them again, and keeps other content', async () => {
+test('an S3 server by others gets complete files, confirms existing ones, and keeps other content', async () => {
   const { url, held } = await store();
   const spec: S3Spec = {
     bucket: 'reports',
@@ -40,7 +40,7 @@ test('another S3 server stores complete files, confirms them again, and keeps ot
     tags: true,
     overwrite: false,
   };
-  /** The run of a worker that knows nothing of the one before: neither its ledger nor its archive. */
+  /** Delivers the run with a worker that knows nothing of earlier ones: neither their ledger nor their archive. */
   const once = async (change: Partial<S3Spec> = {}, files: Record<string, string | Uint8Array> = FILES) => {
     const fresh = await sealedRun(await folderFor(onTestFinished), files);
     const { receipts } = await deliver({

@@ -19,7 +19,7 @@ const composeSchema = z.object({
   }),
 });
 
-/** The variables that decide who may read `/metrics`; the others name servers and folders of the deployment. */
+/** The variables that decide who may read `/metrics`. The others name servers and folders of the deployment. */
 const ACCESS = /^DOCKET_ADMIN_(HOST|NAMES|TRUSTED_PROXIES)$/;
 const roleOf = (args: readonly string[]): string => args[args.indexOf('--role') + 1] ?? '';
 
@@ -30,7 +30,7 @@ async function settingsOf(file: string): Promise<{ readonly role: string; readon
   const [container] = pod.data?.spec.template.spec.containers ?? [];
   const all =
     compose?.environment ?? Object.fromEntries((container?.env ?? []).map(({ name, value = '' }) => [name, value]));
-  // Each has the tokens: without them `/metrics` answers 401.
+  // Without tokens, `/metrics` would answer 401.
   expect(all, file).toHaveProperty('DOCKET_ADMIN_TOKENS');
   const env = Object.entries(all).filter(([name]) => ACCESS.test(name));
   const role = container === undefined ? 'worker,scheduler,admin' : roleOf(container.args);
@@ -40,7 +40,7 @@ async function settingsOf(file: string): Promise<{ readonly role: string; readon
   };
 }
 
-/** As Prometheus asks, under the name or address by which it finds the process. */
+/** Sends the request that Prometheus sends, with the name or address by which it finds the process. */
 const scrape = (url: string, host: string, headers: Readonly<Record<string, string>>) =>
   new Promise<{ readonly status: number | undefined; readonly body: string }>((resolve, reject) => {
     request(`${url}/metrics`, { headers: { ...headers, host } }, (response) => {
@@ -59,10 +59,10 @@ test.each([
   // Pods are found by their addresses.
   ['deploy/kubernetes/worker.yaml', '10.244.1.7:8787'],
   ['deploy/kubernetes/admin.yaml', '10.244.1.8:8787'],
-  // A container beside it knows its name.
+  // A container beside it uses its name.
   ['deploy/compose/docker-compose.yml', 'docket:8787'],
   ['docker-compose.yml', 'docket:8787'],
-])('%s lets Prometheus in', async (file, host) => {
+])('%s lets Prometheus scrape metrics', async (file, host) => {
   const server = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => server.close());
   const house = await roleProcesses(server.url);

@@ -19,7 +19,7 @@ import { memoryLedger } from '../support/memory-ledger.ts';
 
 const run = promisify(execFile);
 
-/** OpenSSH's own server, of the user who runs the tests, on a free port with keys of its own. */
+/** OpenSSH's own server with the user who runs the tests, on a free port with new keys. */
 async function sshd() {
   const binary = await program('sshd', 'openssh-server');
   const root = await folderFor(onTestFinished);
@@ -27,7 +27,7 @@ async function sshd() {
     run('ssh-keygen', ['-q', '-t', type, '-N', '', '-f', join(root, name)]);
   await Promise.all([keygen('ed25519', 'host_ed25519'), keygen('rsa', 'host_rsa'), keygen('ed25519', 'user')]);
   await writeFile(join(root, 'authorized'), await readFile(join(root, 'user.pub')), { mode: 0o600 });
-  // sshd gives up its rights into this folder when it was started with them.
+  // sshd drops its privileges into this folder if it was started as root.
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true });
   const port = await freePort();
   const lines = [
@@ -84,7 +84,7 @@ async function caseOf(over: Partial<SftpSpec> = {}, files?: Record<string, strin
     mail: undefined,
     archive,
   });
-  /** The same run of a worker that knows nothing of the one before: neither its ledger nor its archive. */
+  /** Delivers the same run with a worker that knows nothing of earlier ones: neither their ledger nor their archive. */
   const once = async (change: Partial<SftpSpec> = {}) => {
     const definition = definitionWith([{ sftp: { ...spec, ...change } }]);
     const fresh = await sealedRun(await folderFor(onTestFinished), files);
@@ -101,7 +101,7 @@ test('OpenSSH gets complete files, once', async () => {
   expect(await once()).toMatchObject({ state: 'sent', detail: '2 files, 2 there already' });
 });
 
-test('each form of a pinned OpenSSH host key is accepted, and no other key', async () => {
+test('every form of a pinned OpenSSH host key is accepted, and no other key', async () => {
   const { server, once } = await caseOf();
   for (const name of ['host_ed25519', 'host_rsa']) {
     expect(await once({ host_key: [await server.known(name)] }), name).toMatchObject({ state: 'sent' });
@@ -123,7 +123,7 @@ test('existing files are kept, or replaced in one step if configured', async () 
   expect((await readdir(server.folder)).sort()).toEqual(['KPIs 2026-W46.xlsx', 'queue.csv']);
 });
 
-test('folders are created if configured', async () => {
+test('missing folders are created only if configured', async () => {
   const { server, once } = await caseOf();
   const path = `${server.folder}/{{ org }}/{{ period.label }}`;
   expect(await once({ path })).toMatchObject({ state: 'pending', detail: expect.stringMatching(/no such file/i) });
@@ -131,7 +131,7 @@ test('folders are created if configured', async () => {
   expect(await readdir(join(server.folder, 'acme', '2026-W46'))).toHaveLength(2);
 });
 
-test('doctor signs in, writes, and leaves no file', async () => {
+test('the check of doctor signs in, writes, and leaves no file', async () => {
   const { server, spec, secrets } = await caseOf();
   const variables = { period: PERIOD, org: 'acme', report: 'weekly', title: 'Weekly', run: RUN };
   const probe = targetProbe(
@@ -142,7 +142,7 @@ test('doctor signs in, writes, and leaves no file', async () => {
   expect(await readdir(server.folder)).toEqual([]);
 });
 
-/** A way to the server that breaks after so many bytes, until it is mended. */
+/** A connection to the server that breaks after this many bytes, until it is repaired. */
 async function brittle(port: number, bytes: number) {
   let limit = bytes;
   const sockets = new Set<Socket>();
@@ -174,7 +174,7 @@ async function brittle(port: number, bytes: number) {
   return { port: (proxy.address() as AddressInfo).port, mend };
 }
 
-test('wherever the connection breaks, no partial file has a final name, and no temporary file remains after the delivery', async () => {
+test('wherever the connection breaks, no partial file gets a final name, and no temporary file remains after the delivery', async () => {
   const big = Buffer.alloc(3 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789');
   for (const bytes of [1_000, 5_000, 200_000, 2_000_000, 3_100_000, 3_170_000, 3_180_000]) {
     const { server, input, spec } = await caseOf({}, { 'big.xlsx': big, 'small.csv': 'a\r\n' });

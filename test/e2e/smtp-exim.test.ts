@@ -20,13 +20,13 @@ import { waitFor } from '../support/wait-for.ts';
 const run = promisify(execFile);
 
 /**
- * Exim as Debian ships it, with a configuration, a spool and a port of its own, so that no mail system of the machine is
- * touched. It lets in who logs in over TLS, keeps what it takes in its spool, and delivers nothing.
+ * Exim as Debian ships it, with its own configuration, spool and port, so that no mail system of the machine is touched. It
+ * accepts clients that log in over TLS, keeps messages in its spool, and delivers nothing.
  */
 async function exim() {
   const binary = await program('exim4', 'exim4-daemon-light');
   const root = await folderFor(onTestFinished);
-  // It gives up root's rights for those of its own user.
+  // Exim drops root's privileges for those of its own user.
   const user = process.getuid?.() === 0 ? 'Debian-exim' : userInfo().username;
   const group = (await run('id', ['-gn', user])).stdout.trim();
   const port = await freePort();
@@ -95,7 +95,7 @@ plain:
     { intervalMs: 100 },
   );
   const spool = join(root, 'spool', 'input');
-  /** What it has taken: to whom, and the body as it came. */
+  /** The accepted messages: recipients, and the body as received. */
   const taken = async () => {
     const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith('-H'));
     return Promise.all(
@@ -162,8 +162,8 @@ test('Exim accepts each message once over TLS, and the ledger has its reply for 
         .trimEnd(),
     );
   }
-  // The probe of this test and of the port, then one connection until `gone`, one until `slow`, one for the rest; the
-  // second try asks for `slow` alone.
+  // One connection for the probe and one for the check of the port; then one until `gone`, one until `slow`, and one for
+  // the rest. The second attempt sends only to `slow`.
   expect(await connections()).toBeLessThanOrEqual(7);
 
   const wrong = smtpMailer(new Secret(`smtp://me:wr0ng@localhost:${port}?tls=required`), { ca: TLS.cert });

@@ -2,13 +2,16 @@ import { test } from 'vitest';
 import { BROKEN_BUILDS, brokenBuild } from '../soak/broken-builds.ts';
 import { soak } from '../soak/soak.ts';
 
-/** At most: a soak ends once its lines are broken, which takes longer on a busy machine. */
+/** The maximum: a soak ends once its checks have failed, which takes longer on a busy machine. */
 const MINUTES = 3;
-/** The same for all, so that what differs is the build. A defect that needs two events at once may not show in one soak: a second one decides. */
+/**
+ * All builds use the same seeds, so only the build differs. A defect that needs two events at once may not show in one soak,
+ * so a second one decides.
+ */
 const SEEDS = [7, 8];
-/** At most, for the runs that are left. Where runs never end the soak waits for all of it. */
+/** The maximum for the remaining runs. If runs never end, the soak waits for all of it. */
 const [DRAIN_MS, NEVER_ENDING_MS] = [150_000, 50_000];
-/** Ends what hangs. */
+/** Ends a test that hangs. */
 const TIMEOUT_MS = 30 * 60_000;
 
 const BUILDS = BROKEN_BUILDS.map((build) => ({
@@ -16,7 +19,7 @@ const BUILDS = BROKEN_BUILDS.map((build) => ({
   title: build.defects.map(({ name }) => name).join('; '),
 }));
 
-// Each waits for its processes half of the time.
+// The tests wait for their processes half of the time.
 test.concurrent.for(BUILDS)(
   'the soak catches: $title',
   { timeout: TIMEOUT_MS },

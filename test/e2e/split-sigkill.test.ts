@@ -15,7 +15,7 @@ import { type Fleet, fleet } from '../support/fleet.ts';
 import { inProcessSandbox } from '../support/in-process-sandbox.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** So many rounds, each with other moments of death. */
+/** The number of rounds. Each kills at other moments. */
 const ROUNDS = 8;
 const DESKS = ['Retail', 'Merchants', 'Marketplace', 'Partners'];
 const METRICS = ['profiles.created', 'profiles.approval_rate'];
@@ -48,7 +48,10 @@ deliveries:
 `,
 };
 
-/** Starts one thing after the other, however many rounds wait beside each other: a machine with few cores starts one at a time. */
+/**
+ * Runs one start after the other, however many rounds wait in parallel: a machine with few cores cannot start several at
+ * once.
+ */
 function startsInTurn() {
   let last: Promise<unknown> = Promise.resolve();
   return <Result>(begin: () => Promise<Result>): Promise<Result> => {
@@ -58,7 +61,7 @@ function startsInTurn() {
   };
 }
 
-/** Ends at a step, or goes on: the workers of one round, one after the other. */
+/** A worker that is killed at a step, or continues to the end. */
 interface Worker {
   readonly killAt?: string;
   readonly stepsFile?: string;
@@ -104,16 +107,16 @@ const filesOf = (name: string, content: ArrayBuffer): [string, string][] => {
   return Object.entries(files).map(([of, part]) => [of, Buffer.from(part).toString('utf8')]);
 };
 
-/** The figures in a file of `figures`. */
+/** The figures in a CSV file of the section `figures`. */
 const figuresIn = (csv: string): string =>
   ((parse(csv, { bom: true }) as string[][])[1] ?? []).slice(0, METRICS.length).join();
 
-describe.concurrent('a report with four desks whose workers are killed', (it) => {
+describe.concurrent('a split report whose workers are killed', (it) => {
   let expected: ReadonlyMap<string, string>;
   let steps: number;
   const inTurn = startsInTurn();
 
-  /** Nobody has nothing, nobody has a pack twice, and nobody has another's. */
+  /** Everybody has their pack, nobody has one twice, and nobody has another's pack. */
   const assertDelivered = async (world: Fleet, because: string, expect: ExpectStatic) => {
     const [run] = await world.runs();
     if (run === undefined) throw new Error('no run');
@@ -128,7 +131,7 @@ describe.concurrent('a report with four desks whose workers are killed', (it) =>
       uncertain.map(({ state }) => state),
       because,
     ).toEqual(uncertain.map(() => 'unknown'));
-    // What nobody can know is told, once.
+    // The owner is notified once about unknown deliveries.
     const mails = world.mail.messages();
     expect(toOwner(world).length, because).toBe(uncertain.length === 0 ? 0 : 1);
     expect(run.state, because).toBe(uncertain.length === 0 ? 'done' : 'partly_delivered');
@@ -158,7 +161,7 @@ describe.concurrent('a report with four desks whose workers are killed', (it) =>
       const archived = join(world.folder, 'archive/acme/desks', run.id, 'files', splitSlug(desk));
       const folder = packs.find(({ target }) => target === `1-directory:${splitSlug(desk)}`);
       const names = (await readdir(out).catch(() => [])).filter((name) => !name.startsWith('.'));
-      // An unknown one may have begun; what is there is the desk's own.
+      // An unknown delivery may have started. Whatever is there belongs to this desk.
       const all = [`${splitSlug(desk)}-figures.csv`, `${splitSlug(desk)}.xlsx`];
       if (folder?.state === 'sent') expect(names, because).toEqual(expect.arrayContaining(all));
       for (const name of names) {
@@ -192,7 +195,7 @@ describe.concurrent('a report with four desks whose workers are killed', (it) =>
     }
   });
 
-  it('asks, makes and sends in hundreds of steps', ({ expect }) => {
+  it('takes hundreds of steps to fetch, render and send', ({ expect }) => {
     expect(new Set(expected.values()).size).toBe(DESKS.length);
     expect(steps).toBeGreaterThan(200);
   });
@@ -200,7 +203,7 @@ describe.concurrent('a report with four desks whose workers are killed', (it) =>
   it.for(Array.from({ length: ROUNDS }, (_, round) => round))(
     'gives each desk its own pack once (round %i)',
     async (round, { expect, onTestFinished }) => {
-      // One moment in each part of the run, and a second one anywhere in what is left.
+      // One kill in each part of the run, and a second one anywhere in the rest.
       const first = Math.floor(((round + Math.random()) * steps) / ROUNDS);
       const second = Math.floor(Math.random() * (steps - first));
       const when = () => (Math.random() < 0.5 ? '' : '+');

@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 let deployment: IncidentDeployment;
 const mail = new Map<string, MailServer>();
-/** Where the process that was started last listens. */
+/** The addresses of the processes, the latest last. */
 const urls: string[] = [];
 const accepted = (org: string): number =>
   mail.get(org)?.conversations.filter((conversation) => conversation.accepted).length ?? 0;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment?.close());
 
-test('stopped deliveries wait through a kill of the worker, and leave once when they are released', async () => {
+test('stopped deliveries wait even if the worker is killed, and leave once they are released', async () => {
   const killed = await deployment.start();
   await command('stop', 'acme', '--reason', 'wrong figures');
   const first = await deployment.trigger('acme');
@@ -59,7 +59,7 @@ test('stopped deliveries wait through a kill of the worker, and leave once when 
   expect(await command('stop')).toBe('Deliveries are not stopped.\n');
 });
 
-test('nothing leaves while nobody can read whether it may, and docket doctor says why', async () => {
+test('nothing leaves while the stops cannot be read, and docket doctor says why', async () => {
   const [url = ''] = urls;
   await command('hold', '--all', '--reason', 'case 7');
   const folder = join(deployment.folder, 'archive', '.switches');

@@ -7,7 +7,7 @@ import { roleProcesses } from '../support/role-processes.ts';
 const HOUR_MS = 3_600_000;
 const RUNS = 30;
 
-/** Runs that are requested one after another while `disaster` strikes in the middle of them; each one's mail, once. */
+/** Triggers runs one after another while `disaster` strikes in between. Every run must send its mail once. */
 async function throughFailover(url: string, disaster: () => Promise<void>): Promise<void> {
   const house = await roleProcesses(url);
   const admin = await house.start('admin');
@@ -18,7 +18,7 @@ async function throughFailover(url: string, disaster: () => Promise<void>): Prom
   await disaster();
   expect(house.mail.messages().length).toBeLessThan(RUNS);
   await house.mail.waitForMessages(RUNS);
-  // And there is life after it.
+  // New runs work afterwards.
   const after = await house.trigger(admin, 'after');
   await house.mail.waitForMessages(RUNS + 1);
   expect(house.mail.messages()).toHaveLength(RUNS + 1);
@@ -27,7 +27,7 @@ async function throughFailover(url: string, disaster: () => Promise<void>): Prom
   expect(house.mail.messages()).toHaveLength(RUNS + 1);
 }
 
-test('a report runs end to end on a Cluster of three masters', async () => {
+test('a report runs end to end on a Redis Cluster of three masters', async () => {
   const cluster = await testCluster();
   onTestFinished(() => cluster.close());
   const house = await roleProcesses(cluster.url);
@@ -55,7 +55,7 @@ test('a report runs end to end on a Cluster of three masters', async () => {
   for (const args of [['deliveries'], ['budget'], ['runs']]) {
     expect(await house.command(...args, '--json')).toMatchObject({ code: 0, stderr: '' });
   }
-  // Every key is where the hash tag puts it, and nothing was said of a node that is another's.
+  // Every key is on the node of its hash tag, and no process complained about another node.
   const owner = await cluster.ownerOf(DEFAULT_KEY_PREFIX);
   for (const { port, client: node } of cluster.masters) {
     if (port === owner.port) expect(await node.dbsize()).toBeGreaterThan(5);
@@ -63,12 +63,12 @@ test('a report runs end to end on a Cluster of three masters', async () => {
   }
   for (const { lines } of processes) {
     const complaints = lines.filter(({ level }) => level === 'warn' || level === 'error');
-    // The slots that the later one stands for are said to be left out.
+    // The only warnings are about slots that a later one supersedes.
     expect(complaints.filter(({ why }) => why !== 'superseded')).toEqual([]);
   }
 });
 
-test('a Cluster whose master dies during runs continues with its replica, and nothing is sent twice', async () => {
+test('a Redis Cluster whose master dies during runs continues with its replica, and nothing is sent twice', async () => {
   const cluster = await testCluster({ replicas: 1 });
   onTestFinished(() => cluster.close());
   const owner = await cluster.ownerOf(DEFAULT_KEY_PREFIX);

@@ -32,7 +32,7 @@ const folders = (await readdir(RECORDED, { recursive: true }))
   .filter((path) => path.endsWith(`/${MANIFEST}`))
   .map(dirname);
 
-/** The processes start this long after the recording: locks and outages of it are over, the next slot is not due. */
+/** The processes start this long after the recording: its locks and outages are over, and the next slot is not due. */
 const PAUSE_MS = 90_000;
 const POLL = { interval: 250 };
 const DECIDED = ['--reason', 'upgrade', '--by', 'ops', '--json'];
@@ -61,7 +61,7 @@ test('a recording exists', () => {
   expect(folders).not.toEqual([]);
 });
 
-describe.each(folders)('of version %s', (version) => {
+describe.each(folders)('after an upgrade from version %s', (version) => {
   const from = join(RECORDED, version);
   let to: string;
   let recording: Recording;
@@ -70,7 +70,7 @@ describe.each(folders)('of version %s', (version) => {
   let mail: RecordedMailServer;
   let hook: Awaited<ReturnType<typeof webhookReceiver>>;
   let docket: Deployment;
-  /** The same folder, Redis and servers under the version that was recorded. */
+  /** The same folder, Redis and servers with the program of the recorded version. */
   let before: Deployment;
   let seconds: number;
   let running: RunningDocket;
@@ -124,7 +124,7 @@ describe.each(folders)('of version %s', (version) => {
     recorded(name).deliveries.find((row) => row.recipient === recipient)?.id ?? '';
   const lookAt = async (id: string) => runSchema.parse(await (await running.request(`/api/runs/${id}`)).json());
   const stateOf = async (id: string): Promise<string> => (await lookAt(id)).state;
-  /** Recipients of what has arrived of a run since the recording. */
+  /** The recipients of messages of a run that arrived since the recording. */
   const readersOf = (run: string): string[] =>
     mail
       .arrived()
@@ -138,7 +138,7 @@ describe.each(folders)('of version %s', (version) => {
     });
   const reviewOf = async (id: string) =>
     reviewSchema.parse(await (await running.request(`/api/runs/${id}/review`)).json());
-  /** Comments a run's scorecard and approves the content that comes of it; resolves when it is delivered. */
+  /** Comments on the scorecard of a run. Resolves when the run waits for approval. */
   const comment = async (id: string): Promise<void> => {
     const { code, stderr } = await docket.run(
       ['comment', id, '--section', 'scorecard', '--text', '{{ scorecard.profiles.created }} clients.'],
@@ -223,7 +223,7 @@ describe.each(folders)('of version %s', (version) => {
     expect(asked).toHaveLength(calls - stored);
     const hooks = ['hook-1', 'hook-2', 'hook-3'].map((name) => recorded(name).id);
     expect([...hook.runs()].sort()).toEqual(hooks.sort());
-    // The recording's mail server had the whole message and never answered.
+    // The recorded mail server received the whole message and never replied.
     const killed = await lookAt(recorded('killed').id);
     expect(statesOf(killed)).toEqual({ 'hangs@acme.example': 'unknown', 'lead@acme.example': 'sent' });
   });
@@ -329,23 +329,23 @@ describe.each(folders)('of version %s', (version) => {
       await expect.poll(() => slotsOf(report), POLL).toEqual({ [slot]: state, [recording.nextSlot]: 'done' });
     }
     expect(await slotsOf('paused')).toEqual({});
-    // The key of the other organization is a good one by now.
+    // The pause of the other organization is over, because its key works now.
     const { paused } = await docket.json(pausedSchema, 'pause');
     expect(paused).toMatchObject([{ organization: 'acme', report: 'paused' }]);
 
     const { code } = await docket.run(['resume', 'acme/paused', '--by', 'ops']);
     expect(code).toBe(0);
-    // A scheduler that starts looks at once, others once a minute.
+    // A scheduler scans at its start, and then once a minute.
     expect(await running.stop()).toBe(0);
     running = await docket.start();
-    // With `catch_up: latest` the slot before it is superseded.
+    // With `catch_up: latest`, the earlier slot is superseded.
     const before = recorded('hourly').slot;
     await expect.poll(() => slotsOf('paused'), POLL).toEqual({ [before]: 'skipped', [recording.nextSlot]: 'done' });
     expect(await running.stop()).toBe(0);
   });
 
-  test('the version before goes on when it is started again, and so does this one after it', async () => {
-    // Its owner is told that it waits.
+  test('the earlier version works again after a rollback, and so does this version afterwards', async () => {
+    // Ignores notices to the owner.
     const boardOf = (run: string): string[] => readersOf(run).filter((reader) => reader.startsWith('board@'));
     running = await docket.start();
     const opened = idSchema.parse(await (await ask('acme/approval', { again: true }, 'before-roll-back')).json()).id;
@@ -357,7 +357,7 @@ describe.each(folders)('of version %s', (version) => {
     const between = idSchema.parse(await (await ask('acme/queued', { again: true }, 'rolled-back')).json()).id;
     await expect.poll(() => stateOf(between), POLL).toBe('done');
     expect(readersOf(between)).toEqual(['lead@acme.example']);
-    // What this version signed, the version before does not send.
+    // The recorded version does not send what this version signed.
     expect(boardOf(opened)).toEqual([]);
     const listed = await before.json(runsSchema, 'runs', '--limit', '500');
     expect(listed.runs.map(({ id }) => id)).toEqual(expect.arrayContaining(recording.runs.map(({ id }) => id)));
@@ -373,7 +373,7 @@ describe.each(folders)('of version %s', (version) => {
   test('nothing was sent twice or to other recipients, and the extended archive is verified', async () => {
     const sent = [...recording.mails, ...mail.arrived()];
     const resent = recording.mails.find(({ to: recipients }) => recipients.includes('lost-2@acme.example'));
-    // Each message has one recipient, and each delivery a Message-ID of its own; a run and its reader name it as well.
+    // Each message has one recipient, and each delivery its own Message-ID. A run and its reader identify it as well.
     expect(repeated(sent, ({ messageId }) => messageId)).toEqual([resent?.messageId]);
     const toReaders = sent.filter(({ to: recipients }) => !recipients.some((each) => each.startsWith('owner@')));
     expect(repeated(toReaders, ({ run, to: [recipient] }) => `${run} ${recipient}`)).toEqual([
@@ -396,13 +396,13 @@ const byId = <Row extends { readonly id: string }>(rows: readonly Row[]): Row[] 
 const statesOf = ({ deliveries }: z.infer<typeof runSchema>): Record<string, string> =>
   Object.fromEntries(deliveries.map(({ recipient, state }) => [recipient, state]));
 
-/** What occurs more than once, each time that it does after the first. */
+/** The names that occur more than once, one entry for every further occurrence. */
 function repeated<Item>(items: readonly Item[], nameOf: (item: Item) => string): string[] {
   const names = items.map(nameOf);
   return names.filter((name, index) => names.indexOf(name) < index);
 }
 
-/** Name of each file below a folder → SHA-256. */
+/** The SHA-256 of each file below a folder, by name. */
 async function hashesIn(folder: string): Promise<Map<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());

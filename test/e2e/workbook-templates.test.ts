@@ -12,7 +12,10 @@ import { buildSheet, figuresOfSheet, randomSheet } from '../features/workbook-te
 import { recalculate } from '../features/workbook-template/support/recalculate.ts';
 import { expectedFacts, recordedTemplates, templatePath } from '../features/workbook-template/support/recorded.ts';
 
-/** One of each kind of content, from each tool; `npx tsx test/features/workbook-template/support/print-matrix.ts` tries all of them, at more sizes. */
+/**
+ * One template of each kind of content and tool. `npx tsx test/features/workbook-template/support/print-matrix.ts` checks all
+ * of them at more sizes.
+ */
 const GROWN = [
   ...['line-chart', 'combo-chart', 'scatter-chart', 'chart-other-sheet', 'formulas-across', 'side-by-side', 'stacked'],
   ...['totals-rows', 'calculated-columns', 'names', 'conditional-formats', 'sparklines', 'validations', 'dates-1904'],
@@ -29,7 +32,7 @@ describe('filled templates in LibreOffice and the Open XML SDK', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test('filled templates of other tools equal what these tools build', async () => {
+  test('equal the workbooks that the tools build themselves', async () => {
     const expected = expectedFacts();
     const cases = (size: SizeName, names: readonly string[]): TemplateCase[] =>
       recordedTemplates()
@@ -46,7 +49,7 @@ describe('filled templates in LibreOffice and the Open XML SDK', () => {
     expect([...(await checkTemplates(all, folder))]).toEqual([]);
   });
 
-  test('filled random sheets compute the same as sheets built at that size', async () => {
+  test('compute the same values as sheets built at that size, for random sheets', async () => {
     const sheets = fc.sample(randomSheet, { numRuns: RANDOM, seed: 20_261_123 });
     const pairs = await Promise.all(
       sheets.map(async (sheet, index) => {
