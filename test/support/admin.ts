@@ -32,7 +32,7 @@ import { partsOver } from './features.ts';
 import { loadedJobs } from './loaded-jobs.ts';
 import { aDoor } from './page-auth.ts';
 
-/** An archive in which nothing is. */
+/** An empty archive. */
 export const NO_PACKS: RunFileReader = {
   files: async () => undefined,
   file: async () => undefined,
@@ -40,13 +40,13 @@ export const NO_PACKS: RunFileReader = {
   preview: async () => undefined,
 };
 
-/** Nothing is known of what definitions ask. */
+/** A planner that knows no definition. */
 export const NO_PLANNING: PlanExplainer = { explain: () => Promise.reject(new Error('not here')) };
 
 /** No run in any state. */
 export const NO_RUNS = Object.fromEntries(RUN_STATES.map((state) => [state, 0])) as StateCounts;
 
-/** Indexes in which nothing is. */
+/** Empty search indexes. */
 export const NO_SEARCH_INDEX: SearchIndex = {
   refresh: async () => {},
   repair: async () => 0,
@@ -68,7 +68,7 @@ export const NO_REVIEWS: ReviewService = {
 /** The archive has nothing that Redis does not have. */
 export const NO_ARCHIVED: ArchivedDeliveries = { list: async () => ({ deliveries: [], next: null, error: undefined }) };
 
-/** Nothing is selected. */
+/** A service without selections. */
 const NO_SELECTIONS: SelectionService = {
   preview: () => Promise.reject(new Error('not here')),
   find: () => Promise.reject(new Error('not here')),
@@ -82,7 +82,7 @@ const NO_FORECAST: Omit<DeploymentForecast, 'window'> = {
   actual: new Map(),
 };
 
-/** Nobody may be added to a run. */
+/** A service that adds nobody to a run. */
 const NO_RECIPIENTS: AdminServices['recipients'] = {
   send: () => Promise.reject(new Error('not here')),
   proposals: async () => [],
@@ -99,7 +99,7 @@ const NO_CORRECTIONS: CorrectionService = {
   reopen: () => Promise.reject(new Error('not here')),
 };
 
-/** Ports of a deployment in which nothing is defined and nothing may be done, but for what is given. */
+/** The services of an empty deployment that allows nothing, except for the given ones. */
 export const accessPorts = (given: Partial<AdminServices> = {}): AdminServices =>
   fake({
     jobs: () => loadedJobs(),

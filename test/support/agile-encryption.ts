@@ -25,7 +25,7 @@ const decipher = (key: Buffer, iv: Buffer, bytes: Buffer): Buffer => {
   return Buffer.concat([aes.update(bytes), aes.final()]);
 };
 
-/** The workbook inside; undefined when the password is another one. Throws when a byte of it was changed. */
+/** The workbook inside, or undefined if the password is wrong. Throws if a byte of it was changed. */
 export function decryptWorkbook(file: Buffer, password: string): Buffer | undefined {
   const container = CFB.read(file, { type: 'buffer' });
   const stream = (name: string) => Buffer.from(CFB.find(container, name)?.content ?? []);

@@ -6,7 +6,7 @@ const timezone = 'Europe/Zurich';
 const METRIC = { label: 'Profiles created', id: 'profiles.created' };
 const CONFLICT = { label: METRIC.label, from: '2026-11-01', to: '2026-11-30', one: 1_240, other: 999, timezone };
 
-/** Every note there is, in a way or two. A new one is missing here until the compiler is content. */
+/** At least one sample of every note. The compiler reports a missing one. */
 const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } = {
   cut_piece: [undefined],
   cut: [{ rows: 1 }, { rows: 5000 }],
@@ -211,7 +211,7 @@ const SAMPLES: { readonly [Id in keyof NoteParams]: readonly NoteParams[Id][] } 
 const says = <Id extends keyof NoteParams>(id: Id): { readonly id: Id; readonly of: NoteParams[Id] }[] =>
   SAMPLES[id].map((of) => ({ id, of }));
 
-/** One table's worth of them, half of them such that the table is incomplete. */
+/** Notes for one table. Half of them make the table incomplete. */
 export const allNotes = (): TableNote[] =>
   Object.keys(SAMPLES)
     .flatMap((id): readonly NoteMessage[] => (isNote(id) ? says(id) : []) as readonly NoteMessage[])

@@ -27,16 +27,16 @@ export interface DeclaredOperation extends z.infer<typeof operationSchema> {
   readonly path: string;
 }
 
-/** What `/openapi.json` declares, to hold answers against. */
+/** The declarations of `/openapi.json`, to check responses against. */
 export interface ApiContract {
   readonly operations: readonly DeclaredOperation[];
-  /** Why an answer is not as declared; undefined when it is. */
+  /** The difference between a response and its declaration; undefined if there is none. */
   fault(method: string, url: string, response: Response, text: string): string | undefined;
-  /** `GET /api/runs 200` for each answer that was as declared, HEAD as GET. */
+  /** `GET /api/runs 200` for each response that matched its declaration. HEAD counts as GET. */
   readonly met: ReadonlySet<string>;
 }
 
-/** Reads the document as a client would, and whether it is one. */
+/** Reads the document as a client would, and checks that it is valid. */
 export async function contractOf(app: AdminApp): Promise<ApiContract> {
   const text = await (await app.request('/openapi.json')).text();
   const verdict = await validate(JSON.parse(text));
@@ -44,7 +44,7 @@ export async function contractOf(app: AdminApp): Promise<ApiContract> {
   const document = documentSchema.parse(JSON.parse(text));
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
-  // Clients ignore what they do not know; an answer that says more than is declared is still a fault of ours.
+  // Clients ignore unknown fields, but an undeclared field is still our mistake.
   ajv.addSchema(
     JSON.parse(text, (_, value) => closed(value)),
     'document',
@@ -78,7 +78,7 @@ export async function contractOf(app: AdminApp): Promise<ApiContract> {
     met,
     fault: (method, url, response, body) => {
       const { pathname } = new URL(url, 'http://localhost');
-      // Of two paths that fit, the one with fewer parameters is meant.
+      // If two paths fit, the one with fewer parameters counts.
       const path = shapes
         .filter(({ pattern }) => pattern.test(pathname))
         .sort((a, b) => b.path.length - a.path.length)[0];

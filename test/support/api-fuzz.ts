@@ -34,7 +34,7 @@ import { anOrder, openQueueHarness, type QueueHarness, recordingLog, reportDefin
 const NOW = Date.parse('2026-11-18T12:00:00Z');
 const ORGS = ['acme', 'rival'] as const;
 type Org = (typeof ORGS)[number];
-/** Planted in everything that an organization has; no request of the test says it. */
+/** A word in everything that an organization has. No request of the test contains it. */
 const canary = (org: Org): string => `Canary${org}Canary`;
 
 const tokens = { viewer: newToken(), operator: newToken(), foreign: newToken(), chief: newToken() };
@@ -45,7 +45,7 @@ const entries: TokenEntry[] = [
   { name: 'chief', sha256: tokens.chief.sha256, role: 'operator', orgs: '*' },
 ];
 type As = keyof typeof tokens | 'nobody' | 'guess';
-/** Whose canary must not be in the answer. */
+/** The organizations whose canary must not be in a response to this client. */
 const HIDDEN: Readonly<Record<As, readonly Org[]>> = {
   viewer: ['rival'],
   operator: ['rival'],
@@ -55,9 +55,9 @@ const HIDDEN: Readonly<Record<As, readonly Org[]>> = {
   guess: ORGS,
 };
 
-/** Half of the 10,000 that the API has to answer: the other half is another worker's. */
+/** Half of the 10,000 requests of both fuzz tests together. */
 export const REQUESTS = 5_000;
-/** Ms; a machine with nothing else to do needs a tenth. */
+/** In ms. An idle machine needs a tenth of it. */
 const MOST_MS = 300_000;
 
 const log = recordingLog();
@@ -74,7 +74,7 @@ const ids: { run: string[]; delivery: string[]; reviewed: string[]; correction: 
   correction: [],
   selection: [],
 };
-/** Runs of an organization that wait for approval: to be commented, approved and rejected. */
+/** The number of runs per organization that wait for approval: to be commented, approved and rejected. */
 const REVIEWED = 3;
 let contentOf: (run: string) => Promise<string | undefined>;
 
@@ -133,7 +133,7 @@ async function setUp(): Promise<void> {
     const { digest } = await selections.preview({ action: 'cancel', filter: { org } }, '*');
     ids.selection.push(digest);
   }
-  // Guarded as the real one; what it sends, and to whom, has a model test.
+  // Checks permissions like the real service. Which messages it sends, and to whom, is covered by a model test.
   const added = async (run: string, recipient: string): Promise<AddedDelivery> => {
     const record = await bench.runs.get(run);
     if (record === undefined) throw new Error(`no run ${run}`);
@@ -199,7 +199,7 @@ const junk = fc.oneof(
     '\u202e',
   ),
 );
-/** Most of what is generated is as the operation wants it: deeper code is reached by that alone. */
+/** Mostly valid values, because only they reach deeper code. */
 const mostly = <T>(right: fc.Arbitrary<T>): fc.Arbitrary<T | string> =>
   fc.oneof({ weight: 15, arbitrary: right }, junk);
 
@@ -226,7 +226,7 @@ const valuesOf = (): Readonly<Record<string, fc.Arbitrary<string>>> => ({
   limit: mostly(fc.integer({ min: -1, max: 20 }).map(String)),
 });
 
-/** Sealed and held ones where only those have an answer. */
+/** The runs that have an answer for this operation, such as sealed or held ones. */
 const runsFor = ({ path }: DeclaredOperation): readonly string[] => {
   const at = (state: RunState) => ids.run.filter((_, index) => index % RUN_STATES.length === RUN_STATES.indexOf(state));
   const reviewed = (which: number) => ids.reviewed.filter((_, index) => index % REVIEWED === which);
@@ -238,11 +238,11 @@ const runsFor = ({ path }: DeclaredOperation): readonly string[] => {
   return path.endsWith('/release') ? [...at('held'), ...at('done')] : ids.run;
 };
 
-/** What is sent cannot be dismissed, and the other way round. */
+/** A sent correction cannot be dismissed, and the other way round. */
 const correctionsFor = ({ path }: DeclaredOperation): readonly string[] =>
   ids.correction.filter((_, index) => (index % 2 === 0) === !path.endsWith('/send'));
 
-/** Stands for the content of the run's review at the time of the request. */
+/** A placeholder for the content of the run's review at the time of the request. */
 const CONTENT = 'the-content-of-now';
 
 const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
@@ -304,7 +304,7 @@ const bodyFor = ({ path }: DeclaredOperation): fc.Arbitrary<unknown> => {
   );
 };
 
-/** Of a stream of events the first: it would go on for as long as its run. */
+/** The text of a response. Of an event stream only the first event, since it lasts as long as the run. */
 async function textOf(response: Response): Promise<string> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream') || response.body === null)
     return response.text();
@@ -322,11 +322,11 @@ interface Asked {
   readonly body: string | undefined;
 }
 
-/** For those alone who may see every organization. */
+/** Operations for clients that may see every organization. */
 const OF_ALL = /^\/api\/denied/;
 
 const nameOf = ({ method, path }: DeclaredOperation): string => `${method} ${path}`;
-/** Served by another port; corrections are opened of runs with recorded answers: `test/services/corrections/`. */
+/** `/metrics` is served by another port, and `test/services/corrections/` covers corrections with recorded responses. */
 const NEVER_ANSWERED = ['GET /metrics', 'POST /api/corrections'];
 
 const requestOf = (operation: DeclaredOperation): fc.Arbitrary<Asked> => {
@@ -412,7 +412,7 @@ const requestOf = (operation: DeclaredOperation): fc.Arbitrary<Asked> => {
     });
 };
 
-/** @param statuses that must be among the answers: otherwise the property would hold of refusals alone */
+/** @param statuses that must occur; otherwise the property could hold for rejections alone */
 export function fuzzApi(
   what: string,
   {
@@ -420,11 +420,11 @@ export function fuzzApi(
     statuses,
   }: { readonly chosen: (operation: DeclaredOperation) => boolean; readonly statuses: readonly number[] },
 ): void {
-  // Not at the top of this module: files that share a thread load it once.
+  // Not at the top level, because files that share a thread load this module once.
   beforeAll(setUp);
   afterAll(tearDown);
   it(
-    `answers generated requests that ${what} as declared: no failure of its own, no trace of its inside, nothing of another organization`,
+    `answers generated requests that ${what} as declared, without internal errors, internal details or data of another organization`,
     async () => {
       const seen = new Set<number>();
       const operations = contract.operations.filter(chosen);

@@ -13,10 +13,10 @@ import { ACCESS_KEY_ID, type S3Server, SECRET_ACCESS_KEY, s3Server } from './s3-
 
 type OnEnd = Parameters<typeof folderFor>[0];
 
-/** The variables that the archive's credentials are read from. */
+/** The environment variables with the archive's credentials. */
 export const STORE_ENV = { ARCHIVE_ID: ACCESS_KEY_ID, ARCHIVE_SECRET: SECRET_ACCESS_KEY };
 
-/** As `DOCKET_ARCHIVE` would name it. */
+/** The value of `DOCKET_ARCHIVE` for this store. */
 export const archiveUrl = ({ url, bucket }: Pick<S3Server, 'url' | 'bucket'>, staging: string, more = ''): string =>
   `s3://${bucket}/kept/here?endpoint=${url}&access_key_id=env:ARCHIVE_ID&secret_access_key=env:ARCHIVE_SECRET&staging=${staging}${more}`;
 
@@ -30,19 +30,19 @@ export function bucketStorage(url: string, silenceMs?: number): ArchiveStorage {
 export interface TestArchive {
   readonly archive: Archive;
   readonly storage: ArchiveStorage;
-  /** A later reader: another process over the same archive, on another machine where that is possible. */
+  /** A later reader: another process with the same archive, on another machine where possible. */
   readonly another: (clock?: Clock) => Promise<{ archive: Archive; storage: ArchiveStorage }>;
-  /** A folder for what a test makes. */
+  /** A folder for files of the test. */
   readonly root: string;
-  /** Everything of the archive, as paths or keys from its root. */
+  /** All paths or keys of the archive, relative to its root. */
   readonly tree: () => Promise<readonly string[]>;
-  /** Local working files that nobody has thrown away. */
+  /** Local staging files that still exist. */
   readonly staged: () => Promise<readonly string[]>;
-  /** Changes a file of the run `ORDER` by its name there. */
+  /** Appends to a file of the run `ORDER`. */
   readonly append: (name: string, text: string) => Promise<void>;
   readonly write: (name: string, text: string) => Promise<void>;
   readonly remove: (name: string) => Promise<void>;
-  /** Undefined in a directory. */
+  /** Undefined for a directory. */
   readonly store: S3Server | undefined;
 }
 
@@ -110,7 +110,7 @@ async function inBucket(onEnd: OnEnd, clock: Clock = systemClock): Promise<TestA
   };
 }
 
-/** Whatever is true of an archive is true in a directory and in a bucket. */
+/** The two kinds of archives, which must behave in the same way. */
 export const ARCHIVES: readonly (readonly [string, typeof inDirectory])[] = [
   ['in a directory', inDirectory],
   ['in a bucket', inBucket],

@@ -13,13 +13,13 @@ import { type ManualClock, manualClock } from './manual-clock.ts';
 import { aDoor } from './page-auth.ts';
 import { recordingLog } from './queue-harness.ts';
 
-/** A token of a role and organizations, with what the file keeps of it. */
+/** A token with a role and organizations, and its entry in the token file. */
 export const createToken = (name: string, change: Partial<TokenEntry> = {}) => {
   const { token, sha256 } = newToken();
   return { token, entry: { name, sha256, role: 'operator', orgs: '*', ...change } satisfies TokenEntry as TokenEntry };
 };
 
-/** A page and an API behind real authentication, with a browser before it that keeps the cookie. */
+/** A page and an API behind real authentication. */
 export function openAuthApp(
   { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
   {
@@ -29,7 +29,7 @@ export function openAuthApp(
     proxies = '',
     change = {},
   }: {
-    /** Asked for at each request, for they may change. */
+    /** Read at every request, since they can change. */
     readonly entries: () => readonly TokenEntry[];
     readonly clock?: ManualClock;
     readonly names?: readonly string[];
@@ -82,7 +82,7 @@ export function openAuthApp(
 
 export type AuthApp = ReturnType<typeof openAuthApp>;
 
-/** A browser on a page of ours: keeps the cookie, and says where its requests come from. */
+/** A browser on our pages: it keeps cookies, and says where its requests come from. */
 export function cookieClient({ app }: Pick<AuthApp, 'app'>, { host = 'localhost:8787', remote = '127.0.0.1' } = {}) {
   const jar = new Map<string, string>();
   const send = async (method: string, path: string, { body, headers = {} }: Sent = {}): Promise<Response> => {

@@ -47,12 +47,12 @@ interface Draft {
   readonly title: string;
   readonly description?: string;
   readonly metrics: readonly Column[];
-  /** Of the rows; absent: none. */
+  /** The groups of the rows; absent for no groups. */
   readonly groups?: readonly string[];
   readonly groupLabel?: string;
 }
 
-/** The section in this layout, with what its layout requires: one row, months, groups, nothing. */
+/** A section in this layout with what the layout needs: one row, months, groups or nothing. */
 function sectionOf(
   layout: Layout,
   { title, description = title, metrics, groups = ['North', 'South'], groupLabel }: Draft,
@@ -89,12 +89,12 @@ function sectionOf(
 }
 
 const LONG = 'Anteil der Gegenparteirisikoeinstufungen, die vor Ablauf der Frist abschliessend entschieden wurden, ';
-/** 200 characters. */
+/** A label of 200 characters. */
 const longLabel = (index: number): string => `${index} ${LONG}${LONG}`.slice(0, 200);
 const ARABIC = 'مجموعة العملاء في الشرق الأوسط';
 const HEBREW = 'לקוחות חדשים (2026)';
 
-/** What the sections are, by name. */
+/** The sections by name. */
 const BAD_SECTIONS: Readonly<Record<string, (layout: Layout) => Table>> = {
   'a hundred metrics': (layout) =>
     sectionOf(layout, { title: 'All there is', metrics: metricsOf(100, (index) => `Metric number ${index}`) }),
@@ -125,7 +125,7 @@ const BAD_SECTIONS: Readonly<Record<string, (layout: Layout) => Table>> = {
     }),
 };
 
-/** A pack of all of them in one layout. */
+/** A pack with all of these sections in one layout. */
 export const badPack = (layout: Layout): Dataset =>
   dataset(
     Object.values(BAD_SECTIONS).map((section, index) => ({ ...section(layout), id: `bad_${index}` })),

@@ -1,22 +1,22 @@
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { program } from './debian.ts';
 
-/** What a page has done that it must not. */
+/** What a page did that it must not do. */
 export interface Seen {
-  /** Errors in its console, violations of its policy among them, and exceptions of its script. */
+  /** Console errors, including violations of the page's policy, and exceptions of its scripts. */
   readonly errors: string[];
-  /** Addresses that it asked for, of whatever host. */
+  /** The addresses of all requests, to any host. */
   readonly requests: string[];
 }
 
-/** A browser profile of its own, with all of its pages watched. */
+/** A separate browser profile whose pages are all watched. */
 export interface Visitor {
   readonly context: BrowserContext;
   readonly page: Page;
   readonly seen: Seen;
 }
 
-/** The distribution's Chromium, without what it asks of its makers by itself. */
+/** The distribution's Chromium without its background requests to Google. */
 export const openChromium = async (): Promise<Browser> =>
   chromium.launch({
     executablePath: await program('chromium', 'chromium'),

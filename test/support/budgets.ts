@@ -27,7 +27,7 @@ export const memoryBudgetHarness = async (): Promise<BudgetHarness> => ({
   close: async () => {},
 });
 
-/** The production script but for the one line that reads Redis's clock: here it reads a key that the test sets. */
+/** The production script, except for the line that reads Redis's clock: here it reads a key that the test sets. */
 export const redisBudgetHarness = async (url: string): Promise<BudgetHarness> => {
   const redis = new Redis(url);
   const prefixes: string[] = [];
@@ -55,7 +55,7 @@ export const redisBudgetHarness = async (url: string): Promise<BudgetHarness> =>
         ...(onEvent && { onEvent }),
       });
       const tick = async () => {
-        // Its own clock, which nobody steps; `line-time.test.ts` does.
+        // This clock never steps. `line-time.test.ts` steps it.
         const now = 1_800_000_000_000 + clock.monotonic();
         await redis.hset(`${prefix}clock`, { s: Math.floor(now / 1000), us: (now % 1000) * 1000 });
       };

@@ -1,6 +1,6 @@
 import { inject } from 'vitest';
 
-/** Path of the built `dist/main.js`. The fast tier has none, and fails here. */
+/** The path of the built `dist/main.js`. Fails in the fast tier, which has no build. */
 export function builtMain(): string {
   const main: string | undefined = inject('main');
   if (main === undefined) throw new Error('A test that starts Docket as a process is named *.integration.test.ts.');

@@ -6,14 +6,14 @@ import type { Plugin } from 'vite';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const SOURCE = join(PROJECT, 'src');
-/** Beside the packages that the bundle imports; of this process alone, because other test runs write theirs. */
+/** Beside the packages that the bundle imports. One per process, since other test runs write theirs. */
 const FOLDER = join(PROJECT, `node_modules/.cache/docket-threads-${process.pid}`);
 
-/** Names the modules of threads. */
+/** This module names the modules of all threads. */
 const NAMES = join(SOURCE, 'compose/threads.ts');
 const THREADS = ['render-thread', 'definition-thread', 'forecast-thread'];
 
-/** Writes the threads in few files, of which a thread loads in a fifth of the time that their hundreds of modules take. */
+/** Bundles the modules of threads into a few files, which load five times as fast. */
 async function bundle(): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
@@ -40,9 +40,9 @@ async function bundle(): Promise<void> {
 }
 
 /**
- * Lets the threads of Docket run from a bundle of the source, made when a test first loads what starts one. A thread that loads
- * TypeScript module by module takes more processor time than most tests do. Changes of a watched source show in threads
- * after a restart of Vitest.
+ * Lets the threads of Docket run from a bundle of the source, built when a test first loads code that starts one. Loading
+ * TypeScript module by module takes a thread more processor time than most tests need. After a change of a watched source,
+ * restart Vitest to update the threads.
  */
 export function bundledThreads(): Plugin {
   let made: Promise<void> | undefined;

@@ -7,19 +7,22 @@ import { metricOf } from './reports.ts';
 export const SPLIT_BY = 'profile.group';
 export const DESKS = [1, 2, 3, 4, 5] as const;
 
-/** The value of the n-th desk, which only its own files may name. Its label and the labels in its rows have the word, too. */
+/**
+ * The value of the n-th desk, which only its own files may contain. Its label and the labels in its rows contain the word as
+ * well.
+ */
 export const deskValue = (n: number): string => `zq0${n}canary`;
 export const deskAddress = (n: number): string => `desk-zq0${n}canary@acme.example`;
 
-/** Each figure of desk n has six digits and begins with 4n. */
+/** Every figure of desk n has six digits and starts with 4n. */
 const FIGURE = /(?<![\w.])4([1-5])\d,?\d{3}(?!\w)/g;
 const WORD = /zq0(\d)canary/g;
 
-/** The desks that a text tells of: by a word, or by a figure. */
+/** The desks that a text contains, by a word or by a figure. */
 export const desksIn = (text: string): ReadonlySet<number> =>
   new Set([...text.matchAll(WORD), ...text.matchAll(FIGURE)].map(([, n]) => Number(n)));
 
-/** All objects of a PDF: streams are inflated. */
+/** All objects of a PDF, with streams inflated. */
 export async function pdfObjects(path: string): Promise<string> {
   const bytes = await readFile(path);
   const text = bytes.toString('latin1');
@@ -51,8 +54,8 @@ interface Asked {
 }
 
 /**
- * A service whose figures, groups and labels tell which desk they are of. Desk 5 has no rows. Rows of a desk are those of its
- * own reason and of one that all have; without the split's dimension, figures are those of the whole market.
+ * A service whose figures, groups and labels reveal their desk. Desk 5 has no rows. The rows of a desk have its own reason
+ * and one that all desks share. Without the dimension of the split, figures belong to the whole market.
  */
 export const canaryDeskService =
   (requests: Asked[] = []): Behaviour =>
@@ -141,7 +144,7 @@ const CATALOG = {
       label: 'Reason',
       description: '',
       type: 'enum',
-      // A name that no font of the PDF has: it is explained on a page of its own.
+      // A label that no font of the PDF has. It is explained on a separate page.
       values: REASONS.map((value) => ({ value, label: `Because of ${value} \u{13080}` })),
     },
   ],

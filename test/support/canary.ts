@@ -6,14 +6,14 @@ import PostalMime from 'postal-mime';
 import { type Behaviour, json } from './hostile-server.ts';
 import { metricOf } from './reports.ts';
 
-/** A word that is in everything of one organization and nowhere else; none is a part of another. */
+/** A word that is in everything of one organization and nowhere else. No word is part of another one. */
 export const canaryOf = (n: number): string => `zq${String(n).padStart(2, '0')}canary`;
 const CANARY = /zq\d\dcanary/g;
 
-/** The organizations that a text tells of. */
+/** The organizations whose words a text contains. */
 export const canariesIn = (text: string): ReadonlySet<string> => new Set(text.match(CANARY) ?? []);
 
-/** Every file below a folder with what it says, workbooks and zips opened. */
+/** Every file below a folder with its text. Workbooks and zips are unpacked. */
 export async function* filesBelow(folder: string): AsyncGenerator<{ path: string; text: string }> {
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile()) continue;
@@ -33,7 +33,7 @@ const unpacked = (bytes: Uint8Array): string =>
     .map((part) => Buffer.from(part).toString('utf8'))
     .join('\n');
 
-/** All that a reader of a message can see: headers, both bodies, attachments. */
+/** Everything that a reader of a message can see: headers, both bodies and attachments. */
 async function mailText(bytes: Uint8Array): Promise<string> {
   const mail = await PostalMime.parse(bytes);
   const attached = mail.attachments.map(({ filename, content }) => {
@@ -43,7 +43,7 @@ async function mailText(bytes: Uint8Array): Promise<string> {
   return [JSON.stringify(mail.headers), mail.subject, mail.text, mail.html, ...attached].join('\n');
 }
 
-/** Every single value below a prefix, with the key and the field it is in. */
+/** Every single value below a prefix, with its key and field. */
 export async function* redisValues(redis: Redis, prefix: string): AsyncGenerator<{ key: string; text: string }> {
   for (const key of await redis.keys(`${prefix}*`)) {
     yield { key, text: key };
@@ -66,14 +66,14 @@ async function valuesOf(redis: Redis, key: string): Promise<readonly string[]> {
     case 'stream':
       return (await redis.xrange(key, '-', '+', 'COUNT', 10_000)).map(([, fields]) => fields.join(' '));
     case 'none':
-      // It has expired since it was listed.
+      // The key has expired since it was listed.
       return [];
     default:
       throw new Error(`${key} is of a kind that this test does not read`);
   }
 }
 
-/** A service that tells each organization, `100 + n`, of itself alone: labels, values and figures. */
+/** A service whose labels, values and figures for the organization `100 + n` contain only its own word. */
 export const canaryService =
   (answered: (n: number, key: string) => void): Behaviour =>
   (request, response, body) => {

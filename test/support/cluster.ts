@@ -14,21 +14,21 @@ const DURABLE = ['save ""', 'appendonly yes', 'appendfsync always', 'maxmemory-p
 /** A server of a cluster, or of a Sentinel group, that a test may kill. */
 export interface Node {
   readonly port: number;
-  /** A connection to this very server. */
+  /** A connection to this server only. */
   readonly client: Redis;
   kill(): Promise<void>;
 }
 
 export interface TestCluster {
-  /** As `REDIS_URL`. */
+  /** The value of `REDIS_URL`. */
   readonly url: string;
   readonly masters: readonly Node[];
-  /** The master that holds the slot of this key, at the start. */
+  /** The master that holds the slot of this key at the start. */
   ownerOf(key: string): Promise<Node>;
   close(): Promise<void>;
 }
 
-/** A real cluster of three masters on this machine, and as many replicas of each as asked for. */
+/** A real cluster of three masters on this machine, with this many replicas of each. */
 export async function testCluster({ replicas = 0 }: { readonly replicas?: number } = {}): Promise<TestCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-test-cluster-'));
   const nodes = await Promise.all(
@@ -64,7 +64,7 @@ export async function testCluster({ replicas = 0 }: { readonly replicas?: number
     const master = masters[index % 3];
     await client.call('CLUSTER', 'REPLICATE', String(await master?.client.call('CLUSTER', 'MYID')));
   }
-  // A replica is of use once it has everything.
+  // A replica is useful only after it has copied everything.
   await Promise.all(nodes.slice(3).map(({ client }) => linked(client)));
   await settled();
   return {
@@ -84,7 +84,7 @@ export async function testCluster({ replicas = 0 }: { readonly replicas?: number
 }
 
 export interface SentinelGroup {
-  /** As `REDIS_URL`. */
+  /** The value of `REDIS_URL`. */
   readonly url: string;
   readonly master: Node;
   readonly replica: Node;
@@ -141,7 +141,7 @@ async function startNode(root: string, lines: readonly string[], mode: readonly 
   const port = await freePort();
   const folder = join(root, String(port));
   await mkdir(folder);
-  // In a file: a Sentinel writes what it learns into it, and does not start without one.
+  // A Sentinel needs a configuration file, which it updates itself.
   const file = join(folder, 'redis.conf');
   await writeFile(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`, ...lines, ''].join('\n'));
   const server: ChildProcess = spawn('redis-server', [file, ...mode], { stdio: 'ignore' });

@@ -37,7 +37,7 @@ import { fake } from './fake.ts';
 import { memoryLedger } from './memory-ledger.ts';
 import { settingsOf } from './reports.ts';
 
-/** The system's clock, which a test can move ahead. */
+/** The system clock, which a test can move ahead. */
 export function movableClock(): SteadyClock & { advance(ms: number): void } {
   let offset = 0;
   return {
@@ -50,7 +50,7 @@ export function movableClock(): SteadyClock & { advance(ms: number): void } {
   };
 }
 
-/** A process dies at the call with this number: neither it nor any later call does anything. */
+/** A process that dies at the call with this number: this call and all later ones do nothing. */
 export function mortal<T extends object>(store: T, life: { left: number }): T {
   return new Proxy(store, {
     get: (target, name) => {
@@ -96,12 +96,12 @@ export function memoryWatchIndex(): WatchIndex & { lose(): void } {
 }
 
 /**
- * Delivered editions against a sandbox: runs, the watch and its decisions, with everything but the archive in memory. The
- * window of the budget is that of the sandbox.
+ * Delivered editions, the watch and its decisions against a sandbox, with everything except the archive in memory. The
+ * budget has the window of the sandbox.
  */
 export async function correctionsHarness(
   sandboxOptions: SandboxOptions = {},
-  /** `url`: in place of the sandbox's own, from that. */
+  /** `url` derives the URL to use from that of the sandbox. */
   through: {
     readonly ledger?: ReturnType<typeof memoryLedger>;
     readonly key?: string;
@@ -124,7 +124,7 @@ export async function correctionsHarness(
     get: async (digest) => frozen.get(digest),
     put: async (one) => void frozen.set(one.definition.digest, one),
   });
-  // The smallest history: a change of the past is generated again.
+  // The key with the smallest history, since a changed past is generated again.
   const key = sandbox.keys.find(({ label }) => label === (through.key ?? 'lakeside'))?.key ?? '';
   const url = (await through.url?.(sandbox.url)) ?? sandbox.url;
   const settings = settingsOf({
@@ -150,7 +150,7 @@ export async function correctionsHarness(
     await rm(folder, { recursive: true, force: true });
   });
 
-  // Without a thread, whose start takes longer than what is rendered here.
+  // Renders without a thread, whose start would take longer than the rendering.
   const render = createRenderer(FORMATS);
   const records = new Map<string, RunRecord>();
   const queued: string[] = [];
@@ -181,7 +181,7 @@ export async function correctionsHarness(
   });
   const service = createCorrectionService(deployment, async () => false);
   const stopping = new AbortController();
-  /** Another process over the same archive and Redis. */
+  /** Another process with the same archive and Redis. */
   const process = (change: Partial<CorrectionWatch> = {}) =>
     createCorrectionRounds({
       ...deployment,
@@ -206,7 +206,7 @@ export async function correctionsHarness(
     return run(order, context, { ...(await inline.portsOf(now)), render, ...change });
   };
 
-  /** Approves what the run waits with, and runs it again. */
+  /** Approves the content of a run and executes the run again. */
   const approve = async (order: RunOrder, definition: Definition, by: ReviewActor = EVA) => {
     const { state } = await loadReview(reviews, order);
     const [seq, content] = [state.seq + 1, state.content ?? ''];
@@ -214,7 +214,7 @@ export async function correctionsHarness(
     return execute(order, definition);
   };
 
-  /** A run of a past period that is not executed yet. */
+  /** A run of a past period that has not been executed yet. */
   const orderOf = async (
     definition: Definition,
     slot = new Date(clock.now()).toISOString(),
@@ -228,7 +228,7 @@ export async function correctionsHarness(
   return {
     approve,
     orderOf,
-    /** The ledger forgets everything, as Redis without persistence. */
+    /** Makes the ledger forget everything, like Redis without persistence. */
     loseLedger: ledger.lose,
     storage,
     clock,
@@ -257,7 +257,7 @@ export async function correctionsHarness(
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
       return { id: order.id, org: order.org, report: order.report };
     },
-    /** A day later: rounds until nothing more is due. */
+    /** Moves the clock by a day, and runs rounds until nothing is due. */
     nextDay: async (rounds = 1) => {
       clock.advance(DAY_MS);
       for (let index = 0; index < rounds; index += 1) await round();

@@ -1,17 +1,17 @@
-/** The process dies here: whatever it asks for afterwards fails as well. */
+/** Thrown when the process dies. Every later call of the process fails as well. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
 export interface CrashPlan {
-  /** Counts every call to a guarded port. */
+  /** The number of the call to a guarded port at which the process dies. */
   readonly at: number;
   readonly when: 'before' | 'after';
 }
 
 /**
- * Guards ports so that the process "dies" before or after the n-th call to any of them; the call's own effect stays.
- * `calls` tells how many there were, and so how many plans there are to try.
+ * Guards ports so that the process "dies" before or after the n-th call to any of them. The effect of that call stays.
+ * `calls` counts all calls, and so the plans to try.
  */
 export function crashing(plan: CrashPlan | undefined): {
   guard<Port extends object>(port: Port): Port;

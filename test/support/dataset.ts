@@ -9,11 +9,11 @@ import type {
 } from '../../src/fetch/dataset.ts';
 import type { TableNote } from '../../src/fetch/notes.ts';
 
-/** The instant at which the fixtures' files are made. */
+/** When the fixtures' files are made. */
 export const MADE_AT = Date.parse('2026-11-16T07:00:00Z');
 export const PERIOD = { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' };
 const RANGE = { from: PERIOD.from, to: PERIOD.to };
-/** The comparison of the period with the week before. */
+/** A comparison of the period with the week before. */
 export const WEEK_BEFORE: TableComparison = {
   kind: 'previous_period',
   range: { from: '2026-11-02', to: '2026-11-08' },
@@ -98,7 +98,7 @@ export function table(change: Partial<Table> & Pick<Table, 'id' | 'columns' | 'r
   };
 }
 
-/** Figures of the previous period that may be compared. */
+/** Comparable figures of the previous period. */
 export const previous = (values: MetricValues): Comparisons => ({ previous_period: { values } });
 
 export const row = (values: Row['values'], more: Partial<Row> = {}): Row => ({ values, partial: false, ...more });
@@ -143,7 +143,7 @@ const stale: TableNote = {
 
 const days = ['2026-11-09', '2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13', '2026-11-14', '2026-11-15'];
 
-/** Seven days of ordinary figures: counts, a rate with an undefined day, a median, a comparison, totals. */
+/** Seven days of ordinary figures: counts, a rate with an undefined day, a median, a comparison and totals. */
 export const onboarding: Table = table({
   id: 'onboarding',
   title: 'Onboarding',
@@ -182,7 +182,7 @@ export const onboarding: Table = table({
   chart: 'line',
 });
 
-/** A state now: no period, no rows by day. */
+/** Current counts: no period and no rows by day. */
 export const workload: Table = table({
   id: 'workload',
   title: 'Open workload',
@@ -201,7 +201,7 @@ export const workload: Table = table({
   rows: [row({ 'alerts.open': 37, 'rfis.overdue': 0 })],
 });
 
-/** Everything that breaks a careless renderer. */
+/** A dataset with everything that breaks a careless renderer. */
 export function nastyDataset(): Dataset {
   const groups = table({
     id: 'groups',

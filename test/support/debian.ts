@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const APT_LOCK = '/tmp/docket-tests-apt.lock';
 
-/** Throws with the line to run where it cannot be installed: a real tool is never skipped silently. */
+/** Installs a package. If that is impossible, throws with the command to run: a test never skips a real tool silently. */
 async function install(debianPackage: string, what: string): Promise<void> {
   const environment = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, maxBuffer: 64 * 1024 * 1024 };
   try {
-    // One at a time: apt refuses a second one, and another test file may be installing.
+    // One call at a time: apt refuses a second one, and another test file may be installing.
     await run('flock', [APT_LOCK, 'apt-get', 'update'], environment);
     await run('flock', [APT_LOCK, 'apt-get', 'install', '-y', '--no-install-recommends', debianPackage], environment);
   } catch (cause) {
@@ -19,7 +19,7 @@ async function install(debianPackage: string, what: string): Promise<void> {
   }
 }
 
-/** The path of a program, installed from the distribution's package when it is missing. */
+/** The path of a program. Installs the distribution's package if it is missing. */
 export async function program(name: string, debianPackage: string): Promise<string> {
   const found = () =>
     run('which', [name]).then(
@@ -34,7 +34,7 @@ export async function program(name: string, debianPackage: string): Promise<stri
   return installed;
 }
 
-/** Fonts as wide as those that Excel has: with others, texts take more lines, and packs more pages. */
+/** Installs fonts with the same widths as Excel's. With others, texts take more lines, and packs more pages. */
 export async function officeFonts(): Promise<void> {
   const fonts = [
     { family: 'Calibri', files: /carlito|calibri/i, debianPackage: 'fonts-crosextra-carlito' },

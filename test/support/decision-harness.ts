@@ -18,7 +18,7 @@ import type { Deployment } from '../../src/services/deployment/deployment.ts';
 import { fake } from './fake.ts';
 import { anOrder, type QueueHarness } from './queue-harness.ts';
 
-/** Decisions that nobody may make: for routes that are not about them. */
+/** A service without decisions, for routes that do not need them. */
 export const NO_DECISIONS: DecisionService = {
   find: async () => undefined,
   recover: async () => undefined,
@@ -31,7 +31,7 @@ export const NO_DECISIONS: DecisionService = {
   cancel: () => Promise.reject(new Error('not here')),
 };
 
-/** Where nothing is paused, and nothing may be. */
+/** A service without pauses. */
 export const NO_PAUSES: Pauses = {
   list: async () => [],
   put: () => Promise.reject(new Error('not here')),
@@ -40,10 +40,10 @@ export const NO_PAUSES: Pauses = {
   history: async () => [],
 };
 
-/** An audit log that is not kept. */
+/** An audit log that stores nothing. */
 export const NO_AUDIT: AuditLog = { record: async () => {}, list: async () => ({ entries: [], next: null }) };
 
-/** Deliveries that are never stopped, of organizations without a legal hold. */
+/** Switches without stops and legal holds. */
 export const NEVER_STOPPED = fake<Switches>({
   stoppedMs: async () => 0,
   assertOpen: async () => {},
@@ -52,7 +52,7 @@ export const NEVER_STOPPED = fake<Switches>({
 
 export const NOBODY_IS_DENIED = fake<Denials>({ list: async () => denyListOf(NOBODY_DENIED) });
 
-/** An archive without reviews and without runs. */
+/** An archive without reviews and runs. */
 const NO_EVENTS = fake<Reviews>({ events: async () => [] });
 const NO_RUNS = fake<ArchiveStorage>({ async *listRuns() {} });
 
@@ -63,7 +63,7 @@ export interface DecisionHarness {
   /** Runs whose files are gone. */
   readonly gone: Set<string>;
   readonly kept: string[];
-  /** A run that has ended in this state, with a delivery in each of these states. */
+  /** A run that ended in this state, with a delivery in each of these states. */
   ended(
     state: RunRecord['state'],
     rows?: readonly ('pending' | 'sent' | 'refused' | 'unknown')[],
@@ -71,7 +71,7 @@ export interface DecisionHarness {
   ): Promise<{ readonly id: string; readonly deliveries: readonly string[] }>;
 }
 
-/** Decisions over a bench's own Redis; the archive is a note of what was to be kept. */
+/** Decisions with the harness's Redis. The archive only records what should be stored. */
 export function decisionHarness(
   bench: QueueHarness,
   {

@@ -1,4 +1,5 @@
-// A worker in miniature, of the built modules (dist-modules/): delivers a sealed run, and is killed by the kernel where it is told.
+// A small worker made of the built modules (dist-modules/). It delivers a sealed run, and kills itself with SIGKILL at a
+// given call.
 import { Redis } from 'ioredis';
 import { systemClock } from '../../dist-modules/base/clock.js';
 import { parseArchiveUrl } from '../../dist-modules/base/config/archive-url.js';
@@ -39,7 +40,7 @@ const archive = createArchive(storage, systemClock);
 const mailer = smtpMailer(new Secret(smtp));
 const published = await archive.find(order);
 const ledger = guard(redisLedger(redis, { prefix, ttlDays: 1 }));
-// Figures and conditions, where later runs shall know of them.
+// Figures and conditions, for tests of what later runs learn.
 const manifest = { ...published.manifest, ...remembered };
 const memory = { sentFigures: guard(redisLastSentFigures(redis, { prefix })), ledger, clock: systemClock };
 const { receipts } = await deliverAndRecordFigures(manifest, memory, () =>

@@ -40,7 +40,7 @@ export const SETTINGS: OrgSettings = {
   recipients: { domains: ['acme.example'], addresses: ['guest@partner.example'] },
 };
 
-/** For deliveries that refer to no secret: any look-up fails. */
+/** Secrets for deliveries that need none: every look-up fails. */
 export const NO_SECRETS = secretSource({});
 
 export type TestDelivery =
@@ -64,8 +64,8 @@ export type TestDelivery =
   | { teams: TeamsSpec };
 
 /**
- * A definition with these deliveries. They pass by the checks of the define stage on purpose: the gates of delivery
- * must hold by themselves.
+ * A definition with these deliveries. It skips the checks of the define stage on purpose, so that the checks before a
+ * delivery must suffice.
  */
 export function definitionWith(deliveries: readonly TestDelivery[]): Definition {
   const file = reportFileSchema.parse({
@@ -130,7 +130,7 @@ export async function writeArtifact(folder: string, name: string, content: strin
   };
 }
 
-/** A private folder that goes when the test is over. */
+/** A private folder that is removed after the test. */
 export async function folderFor(onEnd: (cleanUp: () => Promise<void>) => void): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-deliver-'));
   onEnd(() => rm(folder, { recursive: true, force: true }));
@@ -153,7 +153,7 @@ export async function sealedRun(
   return { archive, published: await archive.publish(staged, { ...manifestOf(artifacts), ...more }, artifacts, mail) };
 }
 
-/** Delivers `RUN`; unless given, with an empty ledger and neither secrets nor a mail server. */
+/** Input that delivers `RUN`. By default the ledger is empty, and there are no secrets and no mail server. */
 export const deliverInput = (
   given: Pick<DeliverInput, 'definition' | 'published' | 'archive'> & Partial<DeliverInput>,
 ): DeliverInput => ({

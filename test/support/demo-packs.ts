@@ -21,17 +21,17 @@ import { createRunOrder } from '../../src/run/run-order.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { doneOf } from './fetch-harness.ts';
 
-/** Monday 23 November 2026, 08:00 in Zurich: the demo's reports are of the week before and of October. */
+/** Monday 23 November 2026, 08:00 in Zurich. The demo's reports cover the week before and October. */
 export const DEMO_AT = Date.parse('2026-11-23T07:00:00Z');
-/** Those whose files have Docket's own layout. */
+/** The reports whose files have Docket's own layout. */
 export const DEMO_REPORTS = ['weekly-kpi', 'board-pack'] as const;
 export type DemoReport = (typeof DEMO_REPORTS)[number] | 'board-book';
 
 export interface DemoPack extends Rendered {
-  /** What all of its files were rendered from. */
+  /** The dataset that all files were rendered from. */
   readonly dataset: Dataset;
   readonly definition: Definition;
-  /** Where its files are. */
+  /** The folder with the files. */
   readonly folder: string;
 }
 
@@ -39,7 +39,7 @@ interface DemoReview {
   readonly comments: readonly Pick<TypedComment, 'section' | 'text'>[];
 }
 
-/** As the demo's people comment on the board pack and approve it. */
+/** The comment and the approvals of the demo's people on the board pack. */
 export const DEMO_REVIEW: DemoReview = { comments: [{ section: COMMENTED_SECTION, text: DEMO_COMMENT }] };
 
 /** The dataset with a review by the analyst and the MLRO of `jobs/demo/org.yaml`. */
@@ -57,14 +57,14 @@ function reviewed(dataset: Dataset, { comments }: DemoReview, { people = {} }: O
 export interface DemoPacks {
   /**
    * Runs a report into a folder of this name.
-   * @param change of its definition, e.g. another locale
-   * @param review what people add before it goes out
+   * @param change of the definition, such as another locale
+   * @param review what people add before the report goes out
    */
   run(report: DemoReport, name: string, change?: Partial<Definition>, review?: DemoReview): Promise<DemoPack>;
   close(): Promise<void>;
 }
 
-/** Without what differs from run to run, the correlation ids of calls, and what goes with its files: rows in memory. */
+/** Drops what differs between runs: correlation ids of calls and the file behind large rows. */
 const steady = (dataset: Dataset): Dataset => ({
   ...dataset,
   tables: dataset.tables.map((table) => ({ ...table, rows: [...iterateRows(table.rows)] })),
@@ -72,8 +72,8 @@ const steady = (dataset: Dataset): Dataset => ({
 });
 
 /**
- * Runs the definitions of `jobs/demo/` as `docket preview` does, against a sandbox of its own whose history ends at
- * `DEMO_AT`: the same figures, texts and bytes on every day.
+ * Runs the definitions of `jobs/demo/` as `docket preview` does, against a sandbox whose history ends at `DEMO_AT`.
+ * Figures, texts and bytes are the same every day.
  */
 export async function openDemoPacks(folder: string): Promise<DemoPacks> {
   const sandbox: Sandbox = await startSandbox({ now: DEMO_AT, windowMs: 1 });
@@ -122,7 +122,7 @@ export async function openDemoPacks(folder: string): Promise<DemoPacks> {
         const published = await archive.find(order);
         if (made === undefined || published === undefined) throw new Error(`${report} was not rendered`);
         const { dataset, rendered } = made;
-        // The rendered files were moved.
+        // The rendered files were moved to the published folder.
         return { ...rendered, artifacts: published.artifacts, dataset, definition, folder: published.folder };
       } finally {
         await scope.close();

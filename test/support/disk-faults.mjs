@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
 const NAME = 'DISK_FAULTS_FILE';
-// A thread may have no environment.
+// A thread may have no environment variables.
 setEnvironmentData(NAME, process.env[NAME] ?? getEnvironmentData(NAME));
 
 const { readFileSync } = fs;
@@ -59,7 +59,7 @@ const errorOf = (code, syscall, path) => {
   });
 };
 
-/** The fault of a call that changes names: a disk that is full takes them. */
+/** The fault of a call that changes names. A full disk still allows that. */
 const ofName = (syscall, ...paths) => {
   for (const path of paths.map(pathOf)) if (faultAt(path) === 'EROFS') return errorOf('EROFS', syscall, path);
   return undefined;
@@ -75,7 +75,7 @@ const writes = (flags) => (typeof flags === 'number' ? (flags & 3) !== 0 : /[wa+
 const half = (data) =>
   typeof data === 'string' ? data.slice(0, data.length >> 1) : data.subarray?.(0, data.length >> 1);
 
-/** By the call's name: its fault, told from its arguments. */
+/** For each call that changes names, a function that gives its fault. */
 const NAMES = {
   mkdir: (path) => ofName('mkdir', path),
   mkdtemp: (path) => ofName('mkdtemp', path),
@@ -84,7 +84,7 @@ const NAMES = {
   symlink: (_, to) => ofName('symlink', to),
   unlink: (path) => ofName('unlink', path),
   rmdir: (path) => ofName('rmdir', path),
-  // `force` forgives what is not there, not a disk that takes nothing.
+  // `force` ignores missing files, but not a disk that rejects writes.
   rm: (path) => (fs.existsSync(pathOf(path) ?? '') ? ofName('rm', path) : undefined),
   chmod: (path) => ofName('chmod', path),
   utimes: (path) => ofName('utimes', path),
@@ -161,7 +161,7 @@ function install() {
   for (const name of ['writeFile', 'appendFile']) {
     const faultOf = (path) => ofName('open', path) ?? ofBytes(path);
     patch(fs.promises, name, (real) => async (path, ...rest) => {
-      // A handle has its own.
+      // A file handle has its own method.
       if (typeof path === 'object' && 'fd' in path) return path[name](...rest);
       const fault = faultOf(path);
       if (fault === undefined) return real(path, ...rest);
@@ -202,7 +202,7 @@ function install() {
   syncBuiltinESMExports();
 }
 
-// Once in a process and in each of its threads, however often it is imported.
+// Install once per process and thread, however often the module is imported.
 if (globalThis[INSTALLED] !== true) {
   globalThis[INSTALLED] = true;
   install();

@@ -9,7 +9,7 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** The command as a user runs it: the built program in a process of its own, with nothing but `env` in its environment. */
+/** Runs the command like a user: the built program in a separate process, with only `env` in its environment. */
 export async function docket(
   args: readonly string[],
   {
@@ -19,7 +19,7 @@ export async function docket(
   }: {
     readonly env?: Readonly<Record<string, string>>;
     readonly cwd?: string;
-    /** When this comes about, Ctrl-C is pressed. */
+    /** Presses Ctrl-C when this resolves. */
     readonly stopAt?: Promise<unknown>;
   } = {},
 ): Promise<CliResult> {

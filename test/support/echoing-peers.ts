@@ -3,13 +3,13 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { canaryService } from './canary.ts';
 import { encodingsOf } from './secret-encodings.ts';
 
-/** A peer of Docket that repeats what it was told, and where it is. */
+/** A peer of Docket that repeats what it received, and its address. */
 export interface EchoingPeer {
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** The echo in one line, in every encoding that has no line break of its own. */
+/** The echo in one line, in every encoding without a line break. */
 export const echoOf = (...secrets: readonly string[]): string =>
   secrets
     .flatMap((secret) => [secret, ...Object.values(encodingsOf(secret))])
@@ -43,7 +43,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** What a service says against a call that shows this `Authorization`, in every place where it may say something. */
+/** The response of a service that rejects this `Authorization` and repeats it in every possible place. */
 export function echoingProblem(authorization: string, status: number): Answer {
   const key = authorization.replace(/^Api-Key /, '');
   const echo = `${authorization} ${echoOf(key)}`;
@@ -68,8 +68,8 @@ export function echoingProblem(authorization: string, status: number): Answer {
 }
 
 /**
- * The service of `canaryService`, which answers all of organization 101's reports with 422 and all of 102's with 401, and
- * repeats the key each time.
+ * The service of `canaryService`, but it answers reports of organization 101 with 422 and of 102 with 401, and repeats the
+ * key each time.
  */
 export const echoingService = (): Promise<EchoingPeer> =>
   httpPeer(({ method, url = '', headers }) => {
@@ -78,10 +78,10 @@ export const echoingService = (): Promise<EchoingPeer> =>
     return status === undefined ? undefined : echoingProblem(headers.authorization ?? '', status);
   });
 
-/** A webhook, or a bucket, that refuses and repeats these secrets. */
+/** A webhook or a bucket that rejects requests and repeats these secrets. */
 export const echoingHttp = (secrets: readonly string[]): Promise<EchoingPeer> =>
   httpPeer(({ method, url = '' }) => {
-    // The bucket is asked whether the object is there already: it is not.
+    // Docket asks the bucket whether the object exists: it does not.
     if (method === 'HEAD') return { status: 404, headers: {}, body: '' };
     const echo = `${url.startsWith('/bucket') ? '' : url} ${echoOf(...secrets)}`;
     const xml = `<?xml version="1.0"?><Error><Code>${secrets[0]}</Code><Message>${echo.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</Message></Error>`;
@@ -92,7 +92,7 @@ export const echoingHttp = (secrets: readonly string[]): Promise<EchoingPeer> =>
     };
   });
 
-/** A mail server that takes every mail but those for `refused@…`, and repeats the login in each reply. */
+/** A mail server that accepts all mails except those to `refused@…`, and repeats the login in each reply. */
 export async function echoingSmtp(password: string): Promise<EchoingPeer & { readonly mails: readonly string[] }> {
   const sockets = new Set<Socket>();
   const mails: string[] = [];

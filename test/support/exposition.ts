@@ -1,4 +1,4 @@
-/** Series of a text in Prometheus's format, by name and labels as they are written. Throws for a line that is none. */
+/** The series in a text of Prometheus's format, by name and labels as written. Throws for an invalid line. */
 export function seriesOf(text: string): ReadonlyMap<string, number> {
   const series = new Map<string, number>();
   const described = new Map<string, Set<string>>();

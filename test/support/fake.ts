@@ -1,7 +1,7 @@
 /**
- * An object of which a test needs some members only. Using another one fails, and names it.
+ * An object with only those members that a test needs. Using another member fails and names it.
  *
- * @param parts `T` is the type that is expected where the result is used
+ * @param parts the members; `T` is the type that the caller expects
  */
 export const fake = <T extends object>(parts: NoInfer<Partial<T>>): T =>
   new Proxy<object>(parts, {
@@ -11,7 +11,7 @@ export const fake = <T extends object>(parts: NoInfer<Partial<T>>): T =>
         : missing(name),
   }) as T;
 
-/** A factory may take a member that is not used in the test. */
+/** Stands for a missing member. A factory may pass it on, but a use fails. */
 function missing(name: string): unknown {
   const fail = () => {
     throw new Error(`The fake of this test has no ${name}.`);

@@ -9,22 +9,22 @@ import { faketimeRedisEnv, libfaketime } from './libfaketime.ts';
 
 export interface FaketimeRedis {
   readonly url: string;
-  /** Steps the wall clock of the server to so many seconds from the machine's; its next command reads it. */
+  /** Sets the wall clock of the server to this offset in seconds from the machine's clock. The next command sees it. */
   setClock(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * A server of a test's own whose wall clock, and nothing else, can be stepped while it runs.
- * @param snapshot what it begins with, as `dump.rdb` has it; a key that has expired by its clock is left out
- * @param seconds its clock at first, from the machine's
+ * A separate server whose wall clock, and nothing else, can be stepped while it runs.
+ * @param snapshot the initial data as `dump.rdb`; keys that have expired by its clock are dropped
+ * @param seconds the initial offset of its clock
  */
 export async function faketimeRedis(snapshot?: Buffer, seconds = 0): Promise<FaketimeRedis> {
   const preload = await libfaketime();
   const folder = await mkdtemp(join(tmpdir(), 'docket-test-faketime-'));
   const file = join(folder, 'clock');
   const setClock = async (seconds: number): Promise<void> => {
-    // Renamed, so that the server never reads half a file.
+    // Rename the file, so that the server never reads half of it.
     await writeFile(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}`);
     await rename(`${file}.new`, file);
   };

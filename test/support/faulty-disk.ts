@@ -6,10 +6,10 @@ import './disk-faults.mjs';
 
 export type DiskFaultCode = 'ENOSPC' | 'EDQUOT' | 'EIO' | 'EROFS';
 
-/** For `--import` of a child process. */
+/** The value of `--import` for a child process. */
 export const DISK_FAULTS_PRELOAD = fileURLToPath(new URL('./disk-faults.mjs', import.meta.url));
 
-/** A disk that a test breaks and mends: in this process once `here` was called, or in a child with `env`. */
+/** A disk that a test breaks and repairs: in this process after a call of `here`, or in a child process with `env`. */
 export function faultyDisk(onEnd: (cleanUp: () => void) => void) {
   const own = mkdtempSync(join(tmpdir(), 'docket-disk-'));
   const control = join(own, 'faults');
@@ -18,7 +18,7 @@ export function faultyDisk(onEnd: (cleanUp: () => void) => void) {
     rmSync(own, { recursive: true, force: true });
   });
   return {
-    /** For a child process, whose threads it reaches as well. */
+    /** For a child process, including its threads. */
     env: { DISK_FAULTS_FILE: control, NODE_OPTIONS: `--import=${DISK_FAULTS_PRELOAD}` },
     here: () => {
       process.env.DISK_FAULTS_FILE = control;

@@ -7,10 +7,10 @@ import { FEATURES } from '../../src/features/index.ts';
 export const features = await Promise.all(FEATURES.map(({ load }) => load()));
 const parts = await Promise.all(features.flatMap(({ admin }) => admin?.() ?? []));
 
-/** What all features add to the admin route, over these services. */
+/** What all features add to the admin server with these services. */
 export const partsOver = (services: AdminServices): readonly AdminPart[] => parts.map((open) => open(services));
 
-/** All variables, those of features as well. */
+/** All variables, including those of features. */
 export const ALL_VARIABLE_NAMES: ReadonlySet<string> = new Set([
   ...VARIABLE_NAMES,
   ...features.flatMap(({ config }) => Object.keys(config?.variables ?? {})),

@@ -17,10 +17,10 @@ import type { Budget } from '../../src/fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 
-/** The end of the sandbox's history in tests: a Friday. */
+/** The end of the sandbox's history in tests, a Friday. */
 export const NOW = Date.parse('2026-11-20T10:00:00Z');
 
-/** A sandbox for all tests of a file: its history stands still at `NOW`, and it limits nothing unless asked to. */
+/** A sandbox for all tests of a file. Its history ends at `NOW`, and it has no limits by default. */
 export const openSandbox = (options: SandboxOptions = {}): Promise<Sandbox> =>
   startSandbox({ now: NOW, windowMs: 1, ...options });
 
@@ -37,7 +37,7 @@ export interface FetchingOptions {
   readonly run?: string;
 }
 
-/** Everything that fetching needs, in memory, against this URL; and what it said of itself. */
+/** Everything for fetching from this URL, in memory, with a record of its events. */
 export function fetchingFrom(
   url: string,
   key: string,

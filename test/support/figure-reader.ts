@@ -2,16 +2,16 @@ import type { Column, Dataset, Row, Table } from '../../src/fetch/dataset.ts';
 import type { ReadCell, ReadTable } from './pack-tables.ts';
 import { rowsOf } from './rows.ts';
 
-// Whether tables that other programs have read show a dataset's figures. Knows locales, and nothing of how Docket formats.
+// Checks whether tables that other programs have read show a dataset's figures. It knows locales, but not Docket's formats.
 
-/** Isolates of bidirectional texts, and spaces, which differ with line breaks. */
+/** Removes isolates of bidirectional texts, and spaces, which differ with line breaks. */
 export const squeezed = (text: string): string =>
   text
     .replaceAll(/[\u2066-\u2069\u200b\u00ad]/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** Raw units in one unit of a text or a cell. A header or the text itself says which; a figure fits one of them. */
+/** Raw units per displayed unit. The header or the text names the unit; a figure fits one of them. */
 const FACTORS: Readonly<Record<string, readonly number[]>> = {
   count: [1],
   ratio: [0.01],
@@ -20,13 +20,13 @@ const FACTORS: Readonly<Record<string, readonly number[]>> = {
 
 interface ShownNumber {
   readonly value: number;
-  /** How far the number that it was rounded from may be away. */
+  /** The largest distance to the number that it was rounded from. */
   readonly off: number;
-  /** `<0.1`: it is less. */
+  /** True for `<0.1`, where the figure is less. */
   readonly bound: boolean;
 }
 
-/** The numbers of a text in a locale, in order. */
+/** The numbers in a text of a locale, in order. */
 export function numbersIn(text: string, locale: string): ShownNumber[] {
   const parts = new Intl.NumberFormat(locale).formatToParts(-12_345.6);
   const [group = ',', decimal = '.'] = ['group', 'decimal'].map(
@@ -41,8 +41,8 @@ export function numbersIn(text: string, locale: string): ShownNumber[] {
 }
 
 /**
- * Whether a cell shows this figure, of this unit.
- * @param rounded figures that the text was computed from: 2 for the difference of two
+ * Whether a cell shows this figure in this unit.
+ * @param rounded the number of rounded figures behind the text: 2 for the difference of two
  */
 export function showsFigure(
   cell: ReadCell,
@@ -53,7 +53,7 @@ export function showsFigure(
 ): boolean {
   if (typeof cell === 'number') {
     if (figure === null) return false;
-    // A cell has the raw ratio.
+    // A cell of a workbook has the raw ratio.
     const factors = unit === 'ratio' ? [1] : (FACTORS[unit ?? 'count'] ?? [1]);
     return factors.some((factor) => Math.abs(cell * factor - figure) <= 1e-6 * Math.max(1, Math.abs(figure)));
   }
@@ -87,7 +87,7 @@ const figuresOf = (
   ];
 };
 
-/** Whether the cells show these figures in this order, with others between them. */
+/** Whether the cells show these figures in this order, possibly with others between them. */
 function showInOrder(cells: readonly ReadCell[], expected: readonly Expected[], locale: string): boolean {
   let at = 0;
   for (const [figure, unit] of expected) {
@@ -99,10 +99,10 @@ function showInOrder(cells: readonly ReadCell[], expected: readonly Expected[], 
 }
 
 const DAY_MS = 86_400_000;
-/** Of 1900-01-00, in days before 1970. */
+/** The epoch of Excel's dates, 1900-01-00, in days before 1970. */
 const SERIAL_EPOCH = 25_569;
 
-/** Texts that a date of a bucket is shown by. */
+/** The texts that can show the date of a bucket. */
 function bucketTexts(day: string, granularity: Table['granularity'], locale: string): string[] {
   const date = new Date(day);
   const format = (options: Intl.DateTimeFormatOptions) =>
@@ -111,7 +111,7 @@ function bucketTexts(day: string, granularity: Table['granularity'], locale: str
   return [format({ day: 'numeric', month: 'short' })];
 }
 
-/** Whether a cell is this key of a row. */
+/** Whether a cell shows this key of a row. */
 function isKey(cell: ReadCell, key: unknown, column: Column, { granularity }: Table, locale: string): boolean {
   if (column.kind === 'time') {
     const day = String(key);
@@ -122,7 +122,7 @@ function isKey(cell: ReadCell, key: unknown, column: Column, { granularity }: Ta
   return typeof cell === 'string' && squeezed(cell) === squeezed(label === null ? '–' : String(label));
 }
 
-/** The cells after the keys, of each row that has all of them among its first cells. */
+/** The cells after the keys, from each row whose first cells include all keys. */
 function cellsOfRow(tables: readonly ReadTable[], isHead: ((cell: ReadCell) => boolean)[]): ReadCell[] {
   return tables.flatMap(({ rows }) =>
     rows.flatMap((row) => {
@@ -142,7 +142,7 @@ const underTitle = (tables: readonly ReadTable[], title: string): readonly ReadT
   return own.length === 0 ? tables : own;
 };
 
-/** The metrics of a row that a table of a program does not show, each with what was looked for. */
+/** The metrics of a row that a table does not show, each with the expected figures. */
 export interface Missing {
   readonly section: string;
   readonly row: string;
@@ -154,9 +154,9 @@ export interface Missing {
 const MONTH_AFTER_LABEL = /^(?: \([^)]*\))?, [^,\d]+ \d{4}$/;
 
 /**
- * The figures of a section that none of these tables shows. Rows are found by their keys, those of a scorecard and of a
- * section that is turned by the label of the metric.
- * @param rows what the program has to show; all of them when absent
+ * The figures of a section that none of these tables shows. Rows are found by their keys; rows of scorecards and transposed
+ * sections by the label of the metric.
+ * @param rows the rows that the program has to show; all by default
  */
 export function missingFigures(
   section: Table,
@@ -184,13 +184,13 @@ export function missingFigures(
       (cell) => {
         if (typeof cell !== 'string' || !squeezed(cell).startsWith(label)) return false;
         const rest = squeezed(cell).slice(label.length);
-        // Another metric may begin with this one's label and go on with a number; a month has a year.
+        // Another metric's label may start with this one and continue with a number. A month continues with a year.
         return !/\d/.test(rest) || MONTH_AFTER_LABEL.test(rest);
       },
     ]);
     const ofRows = rows.map((row) => figuresOf(section, metric, row));
     const expected = ofRows.flat();
-    // A metric in one row, or a row of its own for what its figures are compared with.
+    // Some tables show a metric in one row, others use a separate row for each comparison.
     const byKind = (ofRows[0] ?? []).flatMap((_, kind) => ofRows.flatMap((figures) => figures.slice(kind, kind + 1)));
     if (showInOrder(found, expected, locale) || showInOrder(found, byKind, locale)) return [];
     return [{ section: section.id, row: metric.name, expected: expected.map(([figure]) => figure), found }];
@@ -198,7 +198,7 @@ export function missingFigures(
   return byMetric.length < metrics.length ? byMetric : byRow;
 }
 
-/** How many figures a section has in these rows. */
+/** The number of figures of a section in these rows. */
 export const figureCount = (section: Table, rows: readonly Row[] = rowsOf(section)): number =>
   rows.length * metricsOf(section).length;
 

@@ -24,47 +24,47 @@ import { waitFor } from './wait-for.ts';
 const lineSchema = z.looseObject({ msg: z.string(), run: z.string().optional(), state: z.string().optional() });
 export type MemberLine = z.infer<typeof lineSchema>;
 
-/** A `docket start` in a process and a clock of its own. */
+/** A `docket start` with its own process and clock. */
 export interface Member {
   readonly process: ChildProcess;
   readonly lines: readonly MemberLine[];
-  /** Resolves with the first line of its log like this, past or to come; rejects when it exits before. */
+  /** Resolves with the first matching line of the log, past or future. Rejects if the process exits first. */
   logged(wanted: (line: MemberLine) => boolean): Promise<MemberLine>;
-  /** Its clock from now on: an offset such as `-3d`, `+90` (seconds) or `+0`. */
+  /** Sets the offset of its clock, such as `-3d`, `+90` (seconds) or `+0`. */
   setClock(offset: string): Promise<void>;
-  /** Until `/readyz` says that every role does its work. */
+  /** Resolves when `/readyz` says that every role works. */
   ready(): Promise<void>;
-  /** Sends the signal and waits for the end; the exit code, null when it was killed. */
+  /** Sends the signal and waits for the end. Returns the exit code, or null for a killed process. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** What was sent of a run, told by the mail server. */
+/** A message of a run, as the mail server received it. */
 export interface Mail {
   readonly run: string;
   readonly to: readonly string[];
 }
 
-/** Processes as an operator runs them, against one Redis, one API and one mail server of their own. */
+/** Processes as an operator runs them, with a separate Redis, API and mail server. */
 export interface Fleet {
   readonly redis: RestartableRedis;
   readonly mail: MailCatcher;
   readonly folder: string;
   start(options?: { readonly args?: readonly string[]; readonly clock?: string; readonly env?: Env }): Promise<Member>;
-  /** Writes files into the jobs folder of all. */
+  /** Writes files into the shared jobs folder. */
   write(files: Readonly<Record<string, string>>): Promise<void>;
-  /** All runs on record, newest first. */
+  /** All recorded runs, newest first. */
   runs(): Promise<readonly RunRecord[]>;
-  /** Looks at the runs until they are as wanted. */
+  /** Polls the runs until they match. */
   until(wanted: (runs: readonly RunRecord[]) => boolean): Promise<readonly RunRecord[]>;
   mails(): Promise<readonly Mail[]>;
   close(): Promise<void>;
 }
 type Env = Readonly<Record<string, string>>;
 
-/** The end-to-end tests' own time limits end what hangs. */
+/** End-to-end tests have their own time limits. */
 const POLL = { timeoutMs: 600_000, intervalMs: 100 };
 
-/** @param files the jobs folder: path → content; the key is in `ACME_KEY` */
+/** @param files the jobs folder as path → content; the key is in `ACME_KEY` */
 export async function fleet(files: Readonly<Record<string, string>>, service: SandboxOptions = {}): Promise<Fleet> {
   const main = builtMain();
   const folder = await mkdtemp(join(tmpdir(), 'docket-fleet-'));
@@ -159,7 +159,7 @@ function memberOf(child: ChildProcess, url: string, time: string): Member {
   const gone = once(child, 'exit');
   if (child.stderr !== null) {
     createInterface({ input: captureStderr(child.stderr) }).on('line', (text) => {
-      // Node may say something itself.
+      // Node may print lines of its own.
       const line = text.startsWith('{') ? lineSchema.safeParse(JSON.parse(text)).data : undefined;
       lines.push(line ?? { msg: text });
       for (const look of looks) look();

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections: one of those could take it before it is listened on. */
+/** Below the ports of outgoing connections, one of which could take the port first. */
 const [FIRST, PORTS] = [10_000, 22_000];
 
-/** A TCP port of 127.0.0.1 that nothing listens on, drawn at random: test files that run beside each other do not meet. */
+/** A free TCP port of 127.0.0.1, drawn at random so that concurrent test files do not collide. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + Math.floor(Math.random() * PORTS);

@@ -5,13 +5,12 @@ import { DocketError, ERRORS } from '../../src/base/error.ts';
 const FACTOR = Math.max(1, Number(process.env.FUZZ_RUNS ?? 1) || 1);
 const SHARE = inject('fuzzShare') ?? 1;
 
-/** The same inputs each time, so that a failure comes from the change; `FUZZ_RUNS` draws new ones. */
+/** A fixed seed, so that a failure comes from the change. `FUZZ_RUNS` draws new inputs. */
 const SEED = 20_261_121;
 
 /**
- * Cases of a property or fuzz test: a tenth in the fast tier, `FUZZ_RUNS` times as many where it is set. A failure ends
- * the test with its seed and path: making the case smaller may take an hour, and only who reads it needs that
- * (`FUZZ_SHRINK=1`).
+ * The options of a property or fuzz test: a tenth of the cases in the fast tier, `FUZZ_RUNS` times as many if that is set.
+ * A failure prints its seed and path. It is not shrunk, because that can take an hour; set `FUZZ_SHRINK=1` for it.
  */
 export const cases = (
   count: number,
@@ -20,21 +19,21 @@ export const cases = (
   endOnFailure: process.env.FUZZ_SHRINK !== '1',
   ...(FACTOR === 1 ? { seed: SEED } : {}),
 });
-/** Whether all cases are drawn. The fast tier draws too few to meet each kind of value. */
+/** Whether all cases are drawn. The fast tier may draw too few to meet every kind of value. */
 export const ALL_CASES = SHARE >= 1;
-/** The least count of a kind of cases that a test must have met, or else it has shown nothing. */
+/** The least number of cases of a kind that a test must have met to prove anything. */
 export const least = (count: number): number => (ALL_CASES ? count : -1);
-/** Time limit of a test in ms, from the seconds it takes on an idle machine. It only ends tests that hang. */
+/** The time limit of a test in ms, from the seconds it takes on an idle machine. It only ends tests that hang. */
 export const within = (seconds: number): number => seconds * 45_000 * FACTOR;
 
-/** A sentence for a person: no stack, no name of a class of ours or the language's, no object printed by accident. */
+/** Signs that an error is not a sentence for people: a stack, a class name, an object printed by accident. */
 const NO_SENTENCE = /\n\s+at \S+ \(|\[object \w+\]|\bundefined is not|is not a function|Cannot read propert/;
 
-/** An error that a person may meet: of the table, in words, and as JSON the same again. */
+/** Asserts that an error may be shown to people: it has a known code, consists of sentences, and survives JSON. */
 export function assertDocketError(thrown: unknown, context?: unknown): asserts thrown is DocketError {
   if (!(thrown instanceof DocketError)) throw new Error(`no DocketError for ${show(context)}`, { cause: thrown });
   expect(Object.hasOwn(ERRORS, thrown.code), thrown.code).toBe(true);
-  // What we did not foresee is a defect, and fuzzing is to find it.
+  // An unforeseen error counts as a defect, which fuzzing has to find.
   expect(thrown.code, show(context)).not.toBe('internal.defect');
   expect(thrown.message, show(context)).toMatch(/^[\p{L}`"$].*[.:\]]?/su);
   expect(`${thrown.message} ${thrown.next ?? ''}`, show(context)).not.toMatch(NO_SENTENCE);
@@ -49,7 +48,7 @@ const show = (value: unknown): string => {
   }
 };
 
-/** What is read, or undefined for an error that a person may meet. Anything else that is thrown is a fault of ours. */
+/** The result, or undefined for an error that may be shown to people. Other errors fail the test. */
 export function readOrUndefined<T>(read: () => T, context?: unknown): T | undefined {
   try {
     return read();
@@ -73,12 +72,12 @@ const PROTOTYPES = [Object, Array, String, Number, Function, Map, Set, RegExp, D
 );
 const KEYS = PROTOTYPES.map((prototype) => Reflect.ownKeys(prototype).length);
 
-/** Nothing that was read has changed what all objects have. */
+/** Asserts that no input has changed the prototypes of objects. */
 export function expectCleanPrototypes(): void {
   expect(PROTOTYPES.map((prototype) => Reflect.ownKeys(prototype).length)).toEqual(KEYS);
 }
 
-/** Names that every object has, and those that move its prototype. */
+/** Names that every object has, and names that change its prototype. */
 export const INHERITED = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'] as const;
 
 /** Texts that break parsers, files, mails, spreadsheets and terminals. */
@@ -121,7 +120,7 @@ export const HOSTILE_FRAGMENTS = [
   ],
 ] as const;
 
-/** Some of the teeth, with anything between them. */
+/** Some hostile fragments with any text between them. */
 export const hostileText = (most = 6): fc.Arbitrary<string> =>
   fc
     .array(
@@ -134,7 +133,7 @@ export const hostileText = (most = 6): fc.Arbitrary<string> =>
     )
     .map((parts) => parts.join(''));
 
-/** A valid text with a few places changed: what a person mistypes, and what stands one character beside the grammar. */
+/** A valid text with a few changes, such as typing errors and texts just outside of the grammar. */
 export const mutatedText = (examples: readonly string[], words: readonly string[] = []): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -157,7 +156,7 @@ export const mutatedText = (examples: readonly string[], words: readonly string[
       }, text),
     );
 
-/** JSON as text: numbers that no double holds, doubled names, lone halves, names that every object has. */
+/** JSON texts of special values: numbers beyond doubles, repeated names, lone surrogates, inherited names. */
 const jsonLeaf = fc.oneof(
   fc.constantFrom(
     'null',
@@ -177,7 +176,7 @@ const jsonLeaf = fc.oneof(
   hostileText(3).map((text) => JSON.stringify(text)),
 );
 
-/** One change: a value or its name by something else, a value left out, doubled or wrapped. */
+/** One change: a value or a name is replaced, removed, doubled or wrapped. */
 type Change = {
   readonly at: number;
   readonly kind: 'value' | 'drop' | 'double' | 'name' | 'wrap' | 'deep';
@@ -191,11 +190,11 @@ const change: fc.Arbitrary<Change> = fc.record({
   name: fc.oneof(fc.constantFrom(...INHERITED, 'id', 'code'), hostileText(2)),
 });
 
-/** A JSON document near a valid one, as text: it holds also what `JSON.stringify` would never write. */
+/** A JSON document close to a valid one, as text. It can contain what `JSON.stringify` would never write. */
 export const mutatedJson = (example: unknown, most = 3): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 12, arbitrary: fc.array(change, { maxLength: most }).map((changes) => written(example, changes)) },
-    // Cut off, doubled, with something behind it, or none at all.
+    // Cut off, doubled, followed by something, or empty.
     {
       weight: 2,
       arbitrary: fc.tuple(fc.nat(), fc.array(change, { maxLength: 1 })).map(([at, changes]) => {

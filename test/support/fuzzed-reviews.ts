@@ -51,7 +51,7 @@ export function fuzzedReviews({
   return {
     reviewService,
     correctionService,
-    /** A run that waits for the approval of the token `ops`. @param word in everything that is stored of it */
+    /** A run that waits for the approval of the token `ops`. @param word is in everything that is stored of it */
     reviewedRun: async (org: string, word: string): Promise<string> => {
       const { id } = await desk.ended('awaiting_approval', [], anOrder({ org, by: word, createdAt: clock.now() }));
       const order = { ...anOrder({ org, by: word }), id };
@@ -84,7 +84,7 @@ export function fuzzedReviews({
       await storeContent(reviews, order, content, folder, manifest, { artifacts, mail });
       return id;
     },
-    /** A delivered run whose figures have changed. @returns the correction's id */
+    /** A delivered run whose figures have changed. @returns the id of the correction */
     correction: async (org: string, word: string): Promise<string> => {
       const { id } = await desk.ended('done', ['sent'], anOrder({ org, by: word, createdAt: clock.now() }));
       const run = { id, org, report: 'weekly' };
@@ -113,7 +113,7 @@ export function fuzzedReviews({
       await corrections.append(run, { seq: 1, at: clock.now(), correction: 1, type: 'found', ...counts });
       return `${id}-1`;
     },
-    /** The content that an approval has to name now; undefined for a run without a review. */
+    /** The content that an approval must name now; undefined for a run without a review. */
     contentOf: async (run: string): Promise<string | undefined> =>
       (await reviewService.view(run, undefined))?.state.content ?? undefined,
   };

@@ -1,4 +1,4 @@
-// Docket's own thread of definitions, but for a text that says it is hostile: that one never ends.
+// The definition thread of Docket, except that it never returns for a text that says it is hostile.
 import { serveTasks } from '../../src/base/task-thread.ts';
 import { BUILT_IN_READING } from '../../src/compose/built-in-kinds.ts';
 import { handleTask } from '../../src/services/definitions/definition-tasks.ts';

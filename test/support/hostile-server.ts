@@ -5,19 +5,19 @@ export type Behaviour = (request: IncomingMessage, response: ServerResponse, bod
 
 export interface HostileServer {
   readonly url: string;
-  /** What was asked, in order. */
+  /** The received requests, in order. */
   readonly requests: {
     readonly method: string;
     readonly url: string;
     readonly headers: IncomingMessage['headers'];
     readonly body: string;
   }[];
-  /** From the next request on, answers like this. */
+  /** Uses this behaviour from the next request on. */
   behave(behaviour: Behaviour): void;
   close(): Promise<void>;
 }
 
-/** A real HTTP server that misbehaves exactly as it is told. */
+/** A real HTTP server that misbehaves in a given way. */
 export async function hostileServer(): Promise<HostileServer> {
   let behaviour: Behaviour = (_request, response) => response.writeHead(500).end();
   const requests: HostileServer['requests'] = [];

@@ -1,4 +1,4 @@
-// A thread whose tasks say what they do: answer, throw, never end, or take all memory there is.
+// A thread whose tasks say what they do: return, throw, never end, or use all memory.
 import { serveTasks } from '../../src/base/task-thread.ts';
 
 const kept = [];

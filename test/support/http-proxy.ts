@@ -5,16 +5,16 @@ import { TLS } from './tls.ts';
 
 export interface TestProxy {
   readonly url: string;
-  /** What was asked for: `hooks.docket.test:443`, with the credentials that came along. */
+  /** The requested tunnels, such as `hooks.docket.test:443`, with the received credentials. */
   readonly tunnels: { readonly authority: string; readonly credentials: string | undefined }[];
-  /** Replies to requests that are no CONNECT. */
+  /** Replies to requests other than CONNECT. */
   readonly others: string[];
-  /** The status of its replies, or closes; undefined: it opens tunnels. */
+  /** The status of its replies, or closes connections; undefined opens tunnels. */
   refuseWith: number | 'close' | undefined;
   close(): Promise<void>;
 }
 
-/** A proxy that opens tunnels to ports of this machine, whatever the host is. @param portOf the server behind a host */
+/** A proxy that opens tunnels to ports of this machine for any host. @param portOf the server of a host */
 export async function httpProxy(
   portOf: (host: string, port: number) => number,
   options: { readonly tls?: boolean; readonly credentials?: string } = {},

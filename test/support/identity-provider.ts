@@ -5,7 +5,7 @@ import { freePort } from './free-port.ts';
 
 export const CLIENT_ID = 'docket';
 
-/** An account of the provider, by what it says about it; `sub` is what one types to sign in. */
+/** An account of the provider with its claims. `sub` is the name to type at the sign-in. */
 export type ProviderAccount = Readonly<Record<string, unknown>>;
 
 interface SigningKey {
@@ -21,7 +21,7 @@ const newKey = (): SigningKey => {
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** A signed JWT (RS256), with whatever claims. */
+/** A signed JWT (RS256) with any claims. */
 export function signJwt(
   claims: unknown,
   { kid, jwk }: SigningKey,
@@ -35,17 +35,17 @@ export function signJwt(
 export const readClaims = (jwt: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as Record<string, unknown>;
 
-/** What goes wrong at the provider, until it is changed again. */
+/** Faults of the provider, active until they are changed. */
 export interface ProviderFaults {
-  /** Connections are cut. */
+  /** Cuts connections. */
   down?: boolean;
-  /** The same for paths that match. */
+  /** Cuts connections for matching paths. */
   downAt?: RegExp | undefined;
-  /** Requests get no answer. */
+  /** Never responds. */
   hangs?: boolean;
-  /** What the token endpoint answers with. */
+  /** The error response of the token endpoint. */
   refuses?: { readonly status: number; readonly error: string } | undefined;
-  /** Changes what the token endpoint answers with. */
+  /** Changes the response of the token endpoint. */
   tokens?: ((json: Record<string, unknown>, key: SigningKey) => Record<string, unknown>) | undefined;
 }
 
@@ -56,7 +56,7 @@ interface Options {
   readonly configuration?: Partial<Configuration>;
 }
 
-/** A real OpenID provider (oidc-provider) on this machine, with its own sign-in form, whose keys and faults a test decides. */
+/** A real OpenID provider (oidc-provider) on this machine with its own sign-in form. A test controls its keys and faults. */
 export async function startIdentityProvider({ redirectUrls, signOutUrls = [], accounts, configuration }: Options) {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
@@ -128,9 +128,9 @@ export async function startIdentityProvider({ redirectUrls, signOutUrls = [], ac
     requests,
     /** Accounts by subject: removing one disables it. */
     accounts: known,
-    /** What the provider knows of codes, tokens and sessions. */
+    /** The provider's codes, tokens and sessions. */
     stored,
-    /** New keys; the old ones are no longer published. */
+    /** Creates new keys. The old ones are no longer published. */
     rotateKeys: () => {
       key = newKey();
       handle = build();
@@ -145,7 +145,7 @@ export async function startIdentityProvider({ redirectUrls, signOutUrls = [], ac
 }
 export type TestProvider = Awaited<ReturnType<typeof startIdentityProvider>>;
 
-/** Koa sends a JSON body at once. */
+/** Changes a JSON body. Koa sends it in one piece. */
 function changeBody(res: ServerResponse, change: (json: Record<string, unknown>) => Record<string, unknown>): void {
   const end = res.end.bind(res) as (body?: unknown) => ServerResponse;
   res.end = ((body?: unknown) => {
@@ -156,7 +156,7 @@ function changeBody(res: ServerResponse, change: (json: Record<string, unknown>)
   }) as typeof res.end;
 }
 
-/** Kept outside of the provider, which is built again with other keys. */
+/** Stored outside of the provider, which is recreated for other keys. */
 const memoryAdapter =
   (stored: Map<string, AdapterPayload>) =>
   (model: string): Adapter => {
@@ -178,7 +178,7 @@ const memoryAdapter =
     };
   };
 
-/** Signs in at the provider as a browser without a script does. @returns the address that it sends the browser back to */
+/** Signs in at the provider like a browser without scripts. @returns the address where the browser is sent */
 export async function signInAtProvider(url: URL | string, sub: string): Promise<URL> {
   const issuer = new URL(url).origin;
   const jar = new Map<string, string>();

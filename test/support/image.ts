@@ -10,24 +10,25 @@ import { program } from './debian.ts';
 const run = promisify(execFile);
 const LARGE = { maxBuffer: 64 * 1024 * 1024 };
 
-/** A storage of images and containers of its own, which nothing else on the machine sees. */
+/** A separate storage of images and containers that nothing else on the machine sees. */
 export interface ImageEngine {
-  /** Somewhere for files of the test's own; it goes with the rest. */
+  /** A folder for files of the test, removed with the rest. */
   readonly folder: string;
-  /** What a podman command prints. */
+  /** The output of a podman command. */
   podman(args: readonly string[]): Promise<string>;
-  /** How a podman command ends. */
+  /** The exit code of a podman command. */
   ending(args: readonly string[]): Promise<number>;
-  /** The first line that a container logs, from its start on, which has this text. */
+  /** The first line with this text in the log of a container, from its start on. */
   logged(container: string, text: string): Promise<string>;
-  /** A program of this machine within the network of a container. */
+  /** Starts a program of this machine in the network of a container. */
   beside(container: string, args: readonly string[]): Promise<ChildProcess>;
   close(): Promise<void>;
 }
 
 /**
- * Builds `Dockerfile` as it stands with podman, which needs no daemon. The base image is not fetched but made as the
- * official one is: Debian's minimal system of the suite that FROM names, Node's binary of the major that it names, npm, and the user `node`.
+ * Builds `Dockerfile` with podman, which needs no daemon. The base image is built here like the official one instead of
+ * being fetched: Debian's minimal system of the suite that FROM names, Node's binary of the major version that it names,
+ * npm, and the user `node`.
  */
 export async function imageEngine(image: string): Promise<ImageEngine> {
   await program('mmdebstrap', 'mmdebstrap');
@@ -36,7 +37,7 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-image-'));
   const all = [
     ...['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'overlay'],
-    // Neither systemd nor version 2 of cgroups is required.
+    // Without systemd and without version 2 of cgroups.
     ...['--runtime', 'runc', '--cgroup-manager', 'cgroupfs', '--events-backend', 'file'],
   ];
   const podman = async (args: readonly string[]): Promise<string> =>
@@ -46,9 +47,9 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
     for (const child of children) child.kill();
     await podman(['rm', '--all', '--force', '--time', '1']).catch(() => {});
     await podman(['volume', 'rm', '--all', '--force']).catch(() => {});
-    // Podman binds its storage to itself, and leaves it so.
+    // Podman mounts its storage and leaves it mounted.
     await run('umount', [join(folder, 'storage', 'overlay')]).catch(() => {});
-    // What a container leaves to end by itself still writes there for a moment.
+    // A container that is still ending may write there for a moment.
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
   try {
@@ -58,10 +59,9 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
       ...['build', '--isolation', 'chroot', '--layers=false', '--tag', `docker.io/library/${tag}`],
       await baseContext(folder, major, suite),
     ]);
-    // Only Docker's own format has a HEALTHCHECK.
-    // What this machine has fetched of the lock file's packages is not fetched again.
+    // Only Docker's format has a HEALTHCHECK. Use this machine's npm cache instead of fetching packages again.
     const cache = ['--volume', `${await npmSays('cache')}:/root/.npm`];
-    // As one layer: to store one after each step takes longer than the steps.
+    // As one layer, since storing a layer after each step takes longer than the steps.
     await podman([
       ...['build', '--isolation', 'chroot', '--layers=false', '--pull=never', ...cache],
       ...['--format', 'docker', '--tag', image, '.'],
@@ -104,7 +104,7 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
 
 const npmSays = async (key: string): Promise<string> => (await run('npm', ['config', 'get', key])).stdout.trim();
 
-/** The folder of a Dockerfile that makes the base image. It gets this machine's way to npm's registry, which the build needs. */
+/** The folder of a Dockerfile for the base image. It gets this machine's access to npm's registry, which the build needs. */
 async function baseContext(folder: string, major: string, suite: string): Promise<string> {
   const context = join(folder, 'base');
   const fetched = join(folder, 'fetched');
@@ -112,7 +112,7 @@ async function baseContext(folder: string, major: string, suite: string): Promis
   await mkdir(fetched);
   await writeFile(join(fetched, 'package.json'), '{"private":true}');
   await Promise.all([
-    // Without waiting for the disk, as in the official image.
+    // Without waiting for the disk, like the official image.
     run(
       'mmdebstrap',
       [

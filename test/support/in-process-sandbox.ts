@@ -4,11 +4,11 @@ import { buildSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
 export interface SandboxReply {
   readonly status: number;
   readonly headers: Headers;
-  /** JSON where it is, else text. */
+  /** Parsed JSON if possible, else text. */
   readonly body: unknown;
 }
 
-/** The sandbox without a network, and its endpoints as functions. Limits are out of the way unless a window is given. */
+/** The sandbox without a network, with its endpoints as functions. It has no limits unless a window is given. */
 export function inProcessSandbox(options: SandboxOptions = {}) {
   const sandbox = buildSandbox({ windowMs: 1, ...options });
   const keyOf = (label: string) => {
@@ -40,7 +40,7 @@ export function inProcessSandbox(options: SandboxOptions = {}) {
     send,
     get: (path: string, key = 'all') => send('GET', path, { key }),
     report,
-    /** A report that is expected to be answered; throws the problem when it is not. */
+    /** Fetches a report that must succeed. Throws the problem otherwise. */
     async answered(body: unknown, more: { org?: number | string; key?: string } = {}): Promise<ReportResponse> {
       const asked = await report(body, more);
       if (asked.status !== 200) throw new Error(`${asked.status} ${JSON.stringify(asked.body)}`);

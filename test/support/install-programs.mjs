@@ -1,5 +1,5 @@
-// Installs what is missing of the Debian packages that tests name in `program('soffice', 'libreoffice-calc')`, all of them
-// in one call of apt. With names, these programs alone: node test/support/install-programs.mjs faketime
+// Installs the missing Debian packages that tests name in `program('soffice', 'libreoffice-calc')`, with one call of apt.
+// With names, installs only these programs: node test/support/install-programs.mjs faketime
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -18,7 +18,7 @@ function* programsOfTests() {
 }
 
 const isThere = (name) => (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
-// One at a time: apt refuses a second one, and a test file may be installing.
+// One call at a time: apt refuses a second one, and a test file may be installing.
 const apt = (...args) =>
   spawnSync('flock', [LOCK, 'apt-get', ...args], {
     stdio: 'inherit',
@@ -28,8 +28,8 @@ const apt = (...args) =>
 const asked = process.argv.slice(2);
 const programs = [...programsOfTests()].filter(([name]) => asked.length === 0 || asked.includes(name));
 const packages = new Set(programs.filter(([name]) => !isThere(name)).map(([, debianPackage]) => debianPackage));
-// Fonts as wide as those that Excel has: see `officeFonts` in debian.ts. Installed again, they change nothing.
+// Fonts with the same widths as Excel's: see `officeFonts` in debian.ts. Installing them again changes nothing.
 if (asked.length === 0) for (const fonts of ['fonts-crosextra-carlito', 'fonts-liberation']) packages.add(fonts);
 const install = () => apt('install', '-qqy', '--no-install-recommends', ...packages);
-// Lists that are there may do; otherwise they are fetched.
+// Try the existing package lists first, then update them.
 if (packages.size > 0 && !install() && !(apt('update', '-qq') && install())) process.exitCode = 1;

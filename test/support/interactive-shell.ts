@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { builtMain } from './built-main.ts';
 
-/** The environment of a shell that finds the built program as `docket`; `close` takes it away again. */
+/** The environment of a shell that finds the built program as `docket`. `close` removes it. */
 export async function withDocketOnPath() {
   const bin = await mkdtemp(join(tmpdir(), 'docket-bin-'));
   await writeFile(join(bin, 'docket'), `#!/bin/sh\nexec '${process.execPath}' '${builtMain()}' "$@"\n`);
@@ -17,20 +17,23 @@ export async function withDocketOnPath() {
 
 const STUCK_MS = 100_000;
 
-/** Keys, pressed once the screen looks like that. */
+/** Keys to press when the screen matches. */
 export interface Step {
   readonly when: RegExp;
   readonly press: string;
 }
 
-/** A shell in a terminal, until it ends; all that its screen has shown, without control sequences. Throws what it was not brought to. */
+/**
+ * Runs a shell in a terminal to its end. Returns everything that its screen showed, without control sequences. Throws if a
+ * step was not reached.
+ */
 export async function typeInto(
   shell: string,
   env: Readonly<Record<string, string>>,
   steps: readonly Step[],
 ): Promise<string> {
   const child = spawn('script', ['-qec', shell, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  // A key that is pressed when the program has just ended is nobody's.
+  // Ignore keys that are pressed after the program has ended.
   child.stdin.on('error', () => {});
   const ended = once(child, 'close');
   const left = [...steps];
@@ -42,7 +45,7 @@ export async function typeInto(
     left.shift();
     child.stdin.write(step.press);
   });
-  // Before the test's own time is over, which would tell nothing of the screen and leave the shell behind.
+  // Before the time limit of the test, which would not show the screen and would leave the shell running.
   const stuck = setTimeout(() => child.kill('SIGKILL'), STUCK_MS);
   await ended;
   clearTimeout(stuck);

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A private jobs folder with these files, gone when the test is over. */
+/** A private jobs folder with these files, removed after the test. */
 export async function jobsFolder(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), 'docket-jobs-'));
   onTestFinished(() => rm(parent, { recursive: true, force: true }));
-  // A private Redis is beside it.
+  // A private Redis may be created beside it.
   const folder = join(parent, 'jobs');
   await mkdir(folder);
   for (const [name, content] of Object.entries(files)) {
@@ -17,7 +17,7 @@ export async function jobsFolder(files: Readonly<Record<string, string | Uint8Ar
   return folder;
 }
 
-/** An organization that every report of the tests can belong to. */
+/** An organization for any report of the tests. */
 export const ORG = `version: 1
 name: Acme
 org: 7
@@ -28,7 +28,7 @@ recipients:
   addresses: [auditor@partner.example]
 `;
 
-/** A report without a fault, which tests change in one place. */
+/** A valid report, which tests change in one place. */
 export const REPORT = `version: 1
 title: Weekly
 owner: ops@acme.example

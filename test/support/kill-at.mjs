@@ -1,8 +1,8 @@
 /**
- * Ends this process by SIGKILL at its n-th step after it first asked the Compliance Service for something: `KILL_AT` is
- * `<n>` (before the step) or `<n>+` (right after it). A step is a write to a socket (Redis, HTTP, SMTP) or a change of a
- * file. `KILL_STEPS` names a file that gets the number of steps when the process ends by itself. A child process preloads
- * this file (`node --import <this file>`).
+ * Ends this process by SIGKILL at its n-th step after the first request to the Compliance Service. `KILL_AT` is `<n>`
+ * (before the step) or `<n>+` (right after it). A step is a write to a socket (Redis, HTTP, SMTP) or a change of a file.
+ * `KILL_STEPS` names a file that gets the number of steps when the process ends by itself. A child process preloads this
+ * file (`node --import <this file>`).
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

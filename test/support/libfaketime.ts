@@ -5,8 +5,8 @@ import { program } from './debian.ts';
 const TRIES = 10;
 
 /**
- * The path of libfaketime, for `LD_PRELOAD`. Its command names a semaphore by its process's id, which one that was killed
- * may have left: then another process is tried.
+ * The path of libfaketime for `LD_PRELOAD`. Its command names a semaphore after its process id. A killed process may have
+ * left that semaphore; then another process is tried.
  */
 export async function libfaketime(): Promise<string> {
   const faketime = await program('faketime', 'faketime');
@@ -21,11 +21,11 @@ export async function libfaketime(): Promise<string> {
 }
 
 /**
- * The environment of a `redis-server` whose wall clock, and nothing else, is the machine's plus the seconds that the file
- * names, e.g. `+3600`; its next command reads it.
+ * The environment of a `redis-server` whose wall clock, and nothing else, is ahead of the machine's by the seconds in the
+ * file, such as `+3600`. The next command sees a change.
  */
 export const faketimeRedisEnv = (preload: string, file: string): Readonly<Record<string, string>> => ({
-  // Its allocator asks for the time while libfaketime starts, which never ends; the C library's own does not.
+  // Redis's own allocator reads the time while libfaketime starts, which never ends. The C library's does not.
   LD_PRELOAD: `${preload} libc.so.6`,
   FAKETIME_TIMESTAMP_FILE: file,
   FAKETIME_NO_CACHE: '1',

@@ -10,13 +10,13 @@ const xml = (type: string, path: string, body: string) =>
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 /**
- * Runs a macro (the lines of a Basic `Sub`) in LibreOffice, in a profile of its own: what it can do and its command line
- * cannot, such as to open a file with its password.
+ * Runs a macro (the lines of a Basic `Sub`) in LibreOffice with a separate profile, for what its command line cannot do,
+ * such as opening a file with its password.
  */
 export async function runMacro(soffice: string, profile: string, lines: readonly string[]): Promise<void> {
   const folder = join(profile, 'user', 'basic', 'Standard');
   const start = (what: string) => run(soffice, [`-env:UserInstallation=file://${profile}`, '--headless', what]);
-  // A profile is filled when it is used for the first time, over whatever is there.
+  // The first use of a profile overwrites its files, so use it once before.
   await start('--terminate_after_init');
   await mkdir(folder, { recursive: true });
   const files = {

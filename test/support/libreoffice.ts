@@ -8,8 +8,8 @@ import { officeFonts, program } from './debian.ts';
 const run = promisify(execFile);
 
 /**
- * Prints workbooks to PDF with LibreOffice, all of them by one start of it. Returns the PDF files in the order of the
- * workbooks, whose names without ending must differ.
+ * Prints workbooks to PDF with LibreOffice, with one start for all of them. The names without ending must differ. Returns
+ * the PDF files in the order of the workbooks.
  */
 export async function printToPdf(workbooks: readonly string[], folder: string): Promise<string[]> {
   const soffice = await program('soffice', 'libreoffice-calc');

@@ -3,7 +3,7 @@ import type { Definitions } from '../../src/definitions/load/load-definitions.ts
 import type { FrozenDefinition } from '../../src/queue/definitions/definition-store.ts';
 import { reportName } from '../../src/queue/schedules/report-schedules.ts';
 
-/** What the loader makes of a folder that holds these reports. */
+/** The result of loading a folder with these reports. */
 export const loadedJobs = (...reports: FrozenDefinition[]): Definitions => ({
   folder: 'jobs',
   orgs: new Map(reports.map(({ settings }) => [settings.id, settings])),

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files that take longest, by the clock, longest first: none of them starts last and runs alone at the end. */
+/** The files that take longest, longest first, so that none of them starts last and runs alone at the end. */
 const LONGEST = [
   'test/e2e/outages.test.ts',
   'test/e2e/many-machines.test.ts',
@@ -34,7 +34,7 @@ const LONGEST = [
   'test/goldens.test.ts',
 ];
 
-/** Vitest's order, by what it remembers of earlier runs or by size, with these files ahead of the others of their project. */
+/** Vitest's order (by earlier durations or by size), with these files before the others of their project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
     const gone = LONGEST.filter((path) => !existsSync(path));

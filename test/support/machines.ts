@@ -4,30 +4,30 @@ import { programOf, type Version } from '../recorded/program.ts';
 import { freePort } from './free-port.ts';
 import { type RunningProcess, startDocket } from './running-docket.ts';
 
-/** A machine with a file system of its own: its processes cannot see the folders of the others. */
+/** A machine with its own file system: its processes cannot see the folders of the other machines. */
 export interface Machine {
   readonly name: string;
   readonly folder: string;
-  /** Where its admin route answers, when it has one that runs. */
+  /** The address of its admin server, while one runs. */
   readonly admin: string | undefined;
-  /** What each of its processes has logged, the ended ones included. */
+  /** The processes with their logs, including ended ones. */
   readonly processes: readonly RunningProcess[];
-  /** Starts its roles, each as a process of its own. */
+  /** Starts each role in a separate process. */
   start(version: Version): Promise<void>;
-  /** SIGTERM to each; the exit codes. */
+  /** Sends SIGTERM to each process. Returns the exit codes. */
   stop(): Promise<readonly unknown[]>;
-  /** SIGKILL to each, and its disk is lost. */
+  /** Sends SIGKILL to each process and removes the disk. */
   destroy(): Promise<void>;
 }
 
 export interface MachineOptions {
   readonly roles: readonly string[];
-  /** Puts into the folder what somebody who sets a machine up puts there. */
+  /** Fills the folder of a new machine. */
   readonly prepare: (folder: string) => Promise<void>;
   readonly env: (folder: string) => Readonly<Record<string, string>>;
 }
 
-/** @param root holds a folder for each machine @param names of all machines that there will ever be */
+/** @param root holds a folder for each machine @param names of all machines that will exist */
 export async function createMachines<Name extends string>(
   root: string,
   names: Readonly<Record<Name, MachineOptions>>,
@@ -58,7 +58,7 @@ export async function createMachines<Name extends string>(
                 ...env(folder),
                 TMPDIR: join(folder, 'tmp'),
                 DOCKET_ADMIN_PORT: String(await freePort()),
-                // It leaves warnings of dependencies to Node, which prints them between the lines of the log.
+                // It does not handle warnings of dependencies, so Node would print them between the lines of the log.
                 ...(version !== 'this' ? { NODE_NO_WARNINGS: '1' } : {}),
               },
               cwd: folder,
@@ -72,7 +72,7 @@ export async function createMachines<Name extends string>(
               running.push(child);
               return url;
             };
-            // The version before ends when Redis fails over or the machine is busy; its supervisor starts it again.
+            // The earlier version ends when Redis fails over or the machine is busy, and its supervisor restarts it.
             let url: string | undefined;
             for (let started = false; !started; ) {
               try {
@@ -97,7 +97,7 @@ export async function createMachines<Name extends string>(
         await Promise.all(running.map((each) => each.kill()));
         running = [];
         await rm(folder, { recursive: true });
-        // Machines that start later hide it.
+        // Machines that start later must find this folder to hide it.
         await mkdir(folder);
       },
     };
@@ -108,7 +108,7 @@ export async function createMachines<Name extends string>(
   return Object.fromEntries(await Promise.all(entries)) as Record<Name, Machine>;
 }
 
-/** Starts what follows in a mount namespace of its own, in which these folders are empty. The process keeps its id. */
+/** Starts a command in a separate mount namespace in which these folders are empty. The process keeps its id. */
 function without(folders: readonly string[]): readonly string[] {
   const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
   const mounts = folders.map((folder) => `mount -t tmpfs none '${folder}'`);

@@ -1,4 +1,4 @@
-/** A form as it is in a page, with the fields that a program can fill in. */
+/** A form of a page, with the fields that a program can fill in. */
 export interface FoundForm {
   readonly method: string;
   readonly action: string;
@@ -26,7 +26,7 @@ const attribute = (tag: string, name: string): string | undefined => {
   return value === undefined ? undefined : plain(value);
 };
 
-/** The addresses that a text or a page names: links, pictures, frames, and those in the text. */
+/** The addresses in a text or a page: links, pictures, frames, and addresses in the text. */
 export const linksOf = (text: string): string[] => [
   ...[...text.matchAll(/\s(?:href|src|content)="([^"]*)"/gi)].map(([, to = '']) =>
     plain(to).replace(/^\d+;\s*url=/i, ''),
@@ -40,7 +40,7 @@ export const formsOf = (html: string, page: string): FoundForm[] =>
     const fields: Record<string, string> = {};
     for (const [tag] of form.matchAll(/<(?:input|textarea|select|button)\b[^>]*>/gi)) {
       const name = attribute(tag, 'name');
-      // What is empty is filled with what scanners try.
+      // Empty fields get a value, as scanners do it.
       if (name !== undefined) fields[name] = attribute(tag, 'value') || 'test';
     }
     return {
@@ -53,8 +53,8 @@ export const formsOf = (html: string, page: string): FoundForm[] =>
 const MAX_REQUESTS = 200;
 
 /**
- * What a scanner of mail does with a message, and more: it follows every link of the message and of the pages behind it on
- * the same server, and submits every form, without a session.
+ * Acts like a mail scanner, and goes further: it follows every link of the message and of the pages behind it on the same
+ * server, and submits every form, without a session.
  */
 export async function scanMail(
   texts: readonly string[],

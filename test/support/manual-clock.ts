@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { SteadyClock } from '../../src/base/clock.ts';
 
 export interface ManualClock extends SteadyClock {
-  /** Moves time; sleepers whose time has come wake. */
+  /** Moves time on. Sleepers whose time has come wake up. */
   advance(ms: number): void;
   set(now: number): void;
-  /** Steps the wall clock alone, as an administrator or a time server does. */
+  /** Steps only the wall clock, as an administrator or a time server does. */
   step(ms: number): void;
-  /** Resolves when somebody sleeps; for so long, if it matters. */
+  /** Resolves when somebody sleeps, optionally for exactly this long. */
   slept(ms?: number): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export function manualClock(start: number): ManualClock {
   let sleepers: { ms: number; at: number; wake: () => void }[] = [];
   let told: { ms: number | undefined; tell: () => void }[] = [];
   const move = (to: number) => {
-    // A wall clock can be set back, the other one cannot.
+    // A wall clock can be set back, the monotonic clock cannot.
     monotonic += Math.max(0, to - now);
     now = to;
     const due = sleepers.filter((sleeper) => sleeper.at <= now);
@@ -61,7 +61,7 @@ export function manualClock(start: number): ManualClock {
   };
 }
 
-/** Moves the clock by `stepMs` each time something sleeps by it, until the work is done. */
+/** Moves the clock by `stepMs` whenever something sleeps, until the work is done. */
 export async function advanceUntil<Value>(clock: ManualClock, work: Promise<Value>, stepMs: number): Promise<Value> {
   let over = false;
   const ended = work.finally(() => {

@@ -1,4 +1,4 @@
-// Prints a line for each page of PDF files and workbooks: `npx tsx test/support/measure-pages.ts <file> …`
+// Prints a line per page of PDF files and workbooks: `npx tsx test/support/measure-pages.ts <file> …`
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const LEAST_USED = 0.25;
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`.padStart(5);
 
-/** `5.80 "Acme Payments"`, one for each size that is too small. */
+/** `5.80 "Acme Payments"` for each size that is too small. */
 function smallTexts({ texts }: PrintedPage): string[] {
   const small = new Map<string, string>();
   for (const { size, text } of texts) {

@@ -12,7 +12,7 @@ import {
   resolutionText,
 } from '../../src/deliver/ledger/ledger.ts';
 
-/** The transitions of a row, as the scripts `ledger-*.lua` have them. A refused one returns undefined. */
+/** The transitions of a row, like those of the scripts `ledger-*.lua`. A refused transition returns undefined. */
 
 function openRow(
   row: DeliveryRow | undefined,
@@ -80,7 +80,7 @@ function withdrawIfReplaced(row: DeliveryRow, decision: Omit<Resolution, 'to'> |
   return { ...row, ...changed, at: decision.at, decisions: [...row.decisions, made] };
 }
 
-/** A ledger in the memory of a test. */
+/** A ledger in memory. */
 export function memoryLedger(): Ledger & { lose(): void } {
   const rows = new Map<string, DeliveryRow>();
   const withdrawals = new Map<string, Omit<Resolution, 'to'>>();

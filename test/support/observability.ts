@@ -18,7 +18,7 @@ const rulesSchema = z.object({
   ),
 });
 
-/** The rules as they are shipped. */
+/** The shipped alert rules. */
 export const alertsOf = async (folder: string) =>
   rulesSchema.parse(parse(await readFile(join(folder, 'alerts.yaml'), 'utf8'))).groups.flatMap(({ rules }) => rules);
 
@@ -37,6 +37,6 @@ const dashboardSchema = z.looseObject({
   ),
 });
 
-/** The dashboard as it is shipped. */
+/** The shipped dashboard. */
 export const dashboardOf = async (folder: string) =>
   dashboardSchema.parse(JSON.parse(await readFile(join(folder, 'dashboard.json'), 'utf8')));

@@ -8,7 +8,7 @@ import type { RunOrder } from '../../src/run/run-record.ts';
 const OPEN_RUN = loadLuaScript('./open-run-1.lua', import.meta.url);
 const OPEN_ROW = loadLuaScript('./ledger-open-2.lua', import.meta.url);
 
-/** Opens a run as the version before the search indexes does. */
+/** Opens a run like the version before the search indexes. */
 export async function openRunAsBefore(redis: RedisClient, prefix: string, order: RunOrder, ttlMs: number) {
   const keys = redisKeys(prefix);
   const { id, org, report, createdAt } = order;
@@ -22,7 +22,7 @@ export async function openRunAsBefore(redis: RedisClient, prefix: string, order:
   );
 }
 
-/** Opens a delivery row as the version before the index of recipients does. */
+/** Opens a delivery row like the version before the index of recipients. */
 export async function openRowAsBefore(
   redis: RedisClient,
   prefix: string,

@@ -18,7 +18,7 @@ import { aDoor } from './page-auth.ts';
 import { NOW, sampleAccess } from './page-data.ts';
 import { recordingLog } from './queue-harness.ts';
 
-/** The page behind real authentication and sessions, over the sample's data; `change` says what somebody may see and do. */
+/** The page behind real authentication and sessions, with the sample's data. `change` replaces what a principal sees and does. */
 export function openPage(
   { redis, prefix }: { readonly redis: RedisClient; readonly prefix: string },
   entries: readonly TokenEntry[],
@@ -52,7 +52,7 @@ export function openPage(
       ...browser,
       answer,
       csrf,
-      /** Sends a form as the page's own buttons do. */
+      /** Sends a form like the buttons of the page. */
       post: (path: string, fields: Readonly<Record<string, string>>) =>
         browser.send('POST', path, { body: { csrf, ...fields } }),
     };

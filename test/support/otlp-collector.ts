@@ -31,19 +31,19 @@ const requestSchema = z.object({
   ),
 });
 
-/** A span as it arrived, with its process's resource and the name of who made it. */
+/** A received span with the resource of its process and the name of its instrumentation. */
 export type Collected = z.infer<typeof spanSchema> & {
   readonly by: string;
   readonly resource: Readonly<Record<string, unknown>>;
 };
 
-/** Takes spans over OTLP/HTTP in JSON, as a real collector does. */
+/** Receives spans over OTLP/HTTP in JSON, like a real collector. */
 export interface Collector {
   readonly url: string;
   readonly spans: readonly Collected[];
-  /** Everything that came in, as it came. */
+  /** All received bodies. */
   readonly bodies: readonly string[];
-  /** Resolves when a span like this is there, past or to come. */
+  /** Resolves with a matching span, past or future. */
   arrived(wanted: (span: Collected) => boolean): Promise<Collected>;
   close(): Promise<void>;
 }

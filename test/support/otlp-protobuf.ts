@@ -1,12 +1,12 @@
-/** A span as OTLP's protobuf has it: what of it is looked at here. */
+/** The fields of a protobuf span that the tests read. */
 export interface ProtobufSpan {
   readonly traceId: string;
   readonly name: string;
 }
 
-/** Spans of an `ExportTraceServiceRequest` (opentelemetry-proto, trace/v1). Throws for what is no protobuf message. */
+/** The spans of an `ExportTraceServiceRequest` (opentelemetry-proto, trace/v1). Throws for an invalid message. */
 export const spansInProtobuf = (request: Buffer): readonly ProtobufSpan[] =>
-  // resource_spans, scope_spans, spans; of a span trace_id and name.
+  // resource_spans, scope_spans, spans; then trace_id and name of a span.
   messagesIn(request, 1)
     .flatMap((resourceSpans) => messagesIn(resourceSpans, 2))
     .flatMap((scopeSpans) => messagesIn(scopeSpans, 2))
@@ -17,7 +17,7 @@ export const spansInProtobuf = (request: Buffer): readonly ProtobufSpan[] =>
       name: messagesIn(span, 5).join(),
     }));
 
-/** The length-delimited fields of this number. */
+/** The length-delimited fields with this number. */
 function messagesIn(message: Buffer, wanted: number): readonly Buffer[] {
   const found: Buffer[] = [];
   let at = 0;

@@ -11,7 +11,7 @@ const schema = z.strictObject({
   seal: secretRefSchema.optional(),
 });
 
-/** A format that Docket does not have: the titles of a report's sections, an index beside it, and both as one file. */
+/** A format that Docket does not have: the titles of a report's sections, with an index file, and both combined. */
 export const outlineFormat: Format<z.output<typeof schema>> = {
   format: 'outline',
   label: 'Outline',

@@ -3,5 +3,5 @@ import { createRenderTask } from '../../src/render/render-task.ts';
 import { createRenderer } from '../../src/render/renderer.ts';
 import { outlineFormat } from './outline-format.ts';
 
-/** What a render thread runs that knows the outline, too. */
+/** The task of a render thread that also knows the outline format. */
 export default createRenderTask(createRenderer([...FORMATS, outlineFormat]));

@@ -13,9 +13,9 @@ import type {
 } from '../../src/fetch/dataset.ts';
 import { dataset, PERIOD, table } from './dataset.ts';
 
-// Datasets at random, of every layout: packs as people may define them, not as the demo's are.
+// Random datasets in every layout: packs as people might define them, unlike those of the demo.
 
-/** A pack and the locale that it is rendered in. */
+/** A pack and its locale. */
 export interface PackCase {
   readonly dataset: Dataset;
   readonly locale: string;
@@ -23,11 +23,11 @@ export interface PackCase {
 
 const SEED = 20_261_123;
 
-/** The same packs each time. */
+/** The same packs every time. */
 export const samplePacks = (count: number, arbitrary = packCase()): PackCase[] =>
   fc.sample(arbitrary, { numRuns: count, seed: SEED });
 
-/** At most this many columns of figures in a section. */
+/** The most columns of figures in a section. */
 export const MAX_FIGURE_COLUMNS = 16;
 const MAX_SECTIONS = 30;
 
@@ -49,7 +49,7 @@ const WORDS = [
   'for',
   'information',
 ];
-/** A label of about this many characters, of words as they come. */
+/** A label of about this many characters, made of random words. */
 const labelOf = (length: number): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...WORDS), { minLength: 40, maxLength: 40 }).map((words) => {
     const text = words.join(' ').slice(0, length).trim();
@@ -72,7 +72,7 @@ const unit = fc.constantFrom<Unit[]>('count', 'count', 'count', 'ratio', 'ratio'
 
 interface Metric {
   readonly column: Column;
-  /** The figures of rows, of what they are compared with and of points, as they come; null is undefined. */
+  /** The figures of rows, comparisons and points in random order; null is undefined. */
   readonly figures: readonly (number | null)[];
 }
 const FIGURES = 29;
@@ -145,7 +145,7 @@ const statusOf = (figure: number | null, target: number): Status => {
   return figure <= target ? 'on_target' : figure <= 1.1 * target ? 'watch' : 'breached';
 };
 
-/** Of the totals, or the only row; of rows with one group. */
+/** Judgements of the totals, of the only row, or of rows with one group. */
 function judgementsOf({ id: section, rows, columns, totals }: Table, of: Column, target: number): Judgement[] {
   if ('path' in rows) return [];
   const limit = of.unit === 'ratio' ? 0.5 : 1_000;
@@ -184,7 +184,7 @@ interface Shape {
   readonly dimensions: number;
   readonly rows: number;
 }
-/** What the definitions allow for a layout. */
+/** The shapes that definitions allow for a layout. */
 function shapeOf({ layout, time, dimensions, rows }: SectionDraft): Shape {
   if (layout === 'scorecard') return { granularity: null, dimensions: 0, rows: 1 };
   if (layout === 'trend') return { granularity: time ?? 'month', dimensions: 0, rows: Math.max(rows, 1) };
@@ -207,7 +207,7 @@ function tableOf(draft: SectionDraft, index: number): Table {
   const shape = shapeOf(draft);
   const comparisons = COMPARISONS.slice(0, draft.compared);
   const perMetric = 1 + 2 * comparisons.length + (toDate ? 1 : 0);
-  // A scorecard has its metrics as rows.
+  // A scorecard shows its metrics as rows.
   const most = layout === 'scorecard' ? MAX_FIGURE_COLUMNS : Math.max(1, Math.floor(MAX_FIGURE_COLUMNS / perMetric));
   const metrics = draft.metrics.slice(0, most).map(({ unit: own, label: name, figures }, nth): Metric => {
     const column: Column = {
@@ -278,7 +278,7 @@ function layoutOf({ layout, top, trend }: SectionDraft, metrics: readonly Metric
     exceptions: { kind: 'exceptions', top },
     scorecard: {
       kind: 'scorecard',
-      // The first one is in no group.
+      // The first metric is in no group.
       groups:
         metrics.length < 3 ? [] : [{ title: 'Speed', metrics: metrics.slice(1).map(({ column }) => column.name) }],
     },

@@ -7,18 +7,18 @@ import { cellsOf, readWorkbook } from './read-files.ts';
 
 const run = promisify(execFile);
 
-// The tables of a pack as programs read them that did not write them.
+// Reads the tables of a pack with programs that did not write them.
 
-/** A number of a spreadsheet, or the text that people see. */
+/** A number in a spreadsheet, or the visible text. */
 export type ReadCell = number | string;
 
 export interface ReadTable {
-  /** The texts of its headings; of a sheet, its first text and its name. */
+  /** The texts of its headings. For a sheet: its first text and its name. */
   readonly headings: readonly string[];
   readonly rows: readonly (readonly ReadCell[])[];
 }
 
-/** The sheets of a workbook, by SheetJS. Empty cells are left out. */
+/** The sheets of a workbook, read by SheetJS, without empty cells. */
 export function sheetTables(path: string): ReadTable[] {
   const book = readWorkbook(path);
   return book.SheetNames.map((name) => {
@@ -29,14 +29,14 @@ export function sheetTables(path: string): ReadTable[] {
   });
 }
 
-/** One element of a tagged PDF. */
+/** An element of a tagged PDF. */
 interface Tag {
   readonly type: string;
   readonly children: Tag[];
   text: string;
 }
 
-/** The structure of a tagged PDF with its texts in reading order, by poppler. */
+/** The structure of a tagged PDF with its texts in reading order, read by poppler. */
 async function structureOf(pdf: string): Promise<Tag> {
   const { stdout } = await run(await program('pdfinfo', 'poppler-utils'), ['-struct-text', pdf], {
     maxBuffer: 256 * 1024 * 1024,
@@ -54,7 +54,7 @@ async function structureOf(pdf: string): Promise<Tag> {
       continue;
     }
     const [, type] = /^\s*(\w+)/.exec(line) ?? [];
-    // An attribute of the tag before.
+    // Skip attributes of the tag before.
     if (type === undefined) continue;
     const tag: Tag = { type, children: [], text: '' };
     parent.children.push(tag);
@@ -68,7 +68,7 @@ const textOf = ({ text, children }: Tag): string =>
 const within = (tag: Tag, type: string): Tag[] =>
   tag.children.flatMap((child) => (child.type === type ? [child] : within(child, type)));
 
-/** The tables of a tagged PDF, under the heading before them. */
+/** The tables of a tagged PDF, each with the heading before it. */
 export async function pdfTables(pdf: string): Promise<ReadTable[]> {
   const tables: ReadTable[] = [];
   const headings: string[] = [];
@@ -96,7 +96,7 @@ const READ_TABLES = `(() => {
   for (const node of document.querySelectorAll('h1, h2, h3, h4, table')) {
     const level = /^H([1-4])$/.exec(node.tagName);
     if (level) headings.splice(Number(level[1]) - 1, headings.length, text(node));
-    // Those of the layout have others inside.
+    // Layout tables contain other tables.
     else if (!node.querySelector('table'))
       tables.push({
         headings: headings.filter((heading) => heading !== undefined),
@@ -106,7 +106,7 @@ const READ_TABLES = `(() => {
   return tables;
 })()`;
 
-/** The tables of an e-mail's HTML as Chromium lays it out, under the heading before them. */
+/** The tables of an HTML e-mail as Chromium renders it, each with the heading before it. */
 export async function mailTables(page: Page, html: string): Promise<ReadTable[]> {
   await page.setContent(html);
   return tablesSchema.parse(await page.evaluate(READ_TABLES));

@@ -7,7 +7,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import type { Log } from '../../src/base/log.ts';
 import { NO_ADDRESSES } from '../../src/base/net/address-list.ts';
 
-/** Nobody is signed in, and nobody can. */
+/** No sessions: nobody is signed in, and nobody can sign in. */
 const NO_SESSIONS: Sessions = {
   read: async () => undefined,
   inspect: async () => ({ state: 'none' }),

@@ -45,7 +45,7 @@ export const organizations: readonly OrganizationEntry[] = [
 
 const hex = (text: string): string => Buffer.from(text.padEnd(16, '.')).toString('hex').slice(0, 32);
 
-/** A run of the usual kind. */
+/** A typical run. */
 export const runOf = (name: string, state: RunState, change: Partial<RunRecord> = {}): RunRecord => ({
   id: hex(name),
   org: 'acme',
@@ -217,7 +217,7 @@ const plain = {
   limit: null,
   chart: null,
 };
-/** More than the text has, so that every kind of it is on the page. */
+/** More than the definition text has, so that every kind of content is on the page. */
 export const outline: ReportOutline = {
   period: 'previous_week',
   compare: ['previous_period'],
@@ -322,7 +322,7 @@ export const workbook: TemplateView = {
     },
   ],
 };
-/** What a run has filled of it. */
+/** What a run has filled in this template. */
 export const filledWorkbook: NonNullable<FileEntry['workbook']> = {
   template: 'kpis.xlsx',
   sha256: 'c'.repeat(64),
@@ -581,7 +581,7 @@ const processReport: ProcessReport = {
   definitions: { digest: '9f2c4a1be0d34c6d', reports: 4, unreadable: null },
   failing: [],
 };
-/** Two processes that agree, and one with other definitions whose archive is not usable. */
+/** Two processes with equal definitions, and one with other definitions and an unusable archive. */
 export const processReports: readonly ProcessReport[] = [
   processReport,
   { ...processReport, self: 'docket-b:21:1a2b3c4d', host: 'docket-b', roles: ['admin'] },
@@ -602,7 +602,7 @@ const forecastRun: ForecastDocument['runs'][number] = {
   actual: null,
   foreseen: null,
 };
-/** One report that will be late, one that is on time, one that was delivered. */
+/** One late report, one on time, and one that was delivered. */
 export const sampleForecast: ForecastDocument = {
   ...{ from: at(0), to: at(24 * HOUR), paused: ['acme/rfi-ageing'] },
   assumptions: {
@@ -632,7 +632,7 @@ export const sampleForecast: ForecastDocument = {
   unplanned: [{ report: 'acme/daily-queue', slots: 1, why: 'No metric catalog of acme is cached.' }],
 };
 
-/** All of the above, as somebody sees it; what acts does nothing. */
+/** All of this data as a principal sees it. Actions do nothing. */
 export function sampleAccess(principal: Principal, change: Partial<Access> = {}): Access {
   const newsOf = (record: RunRecord): RunSnapshot => ({ record, live: record.state === 'running' ? live : null });
   const find = (id: string): RunRecord => {

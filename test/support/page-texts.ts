@@ -1,4 +1,4 @@
-/** Collects the texts of pages: of each those that no page before it has, and what it says to those who do not see it. */
+/** Collects the texts of pages, including texts for screen readers. Each page contributes only what no earlier page had. */
 export function textCollector(): (html: string) => readonly string[] {
   const shown = new Set<string>();
   return (html) => {

@@ -5,7 +5,7 @@ import { STAGES } from '../../src/run/run-record.ts';
 import type { MetricsSnapshot } from '../../src/services/deployment/metrics-snapshot.ts';
 import { anOrder } from './queue-harness.ts';
 
-/** The metrics of a process in which everything has happened that is told of: each metric has a series. */
+/** The metrics of a process in which everything has happened: every metric has a series. */
 export async function populatedExposition(): Promise<Exposition> {
   const metrics = createMetrics([{ org: 'acme', kinds: ['email'] }], {
     version: '0.1.0',

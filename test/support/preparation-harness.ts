@@ -51,8 +51,8 @@ export const SECTIONS: readonly SectionInput[] = [
 ];
 
 /**
- * Slots against a sandbox, with everything but the archive in memory, on a clock that stands still. Windows last a minute,
- * as those of the service.
+ * Slots against a sandbox, with everything except the archive in memory, on a clock that stands still. The windows of the
+ * budget last a minute, like those of the service.
  */
 export async function preparationHarness(
   start: string,
@@ -136,7 +136,7 @@ export async function preparationHarness(
     configure: (change: Partial<OrgSettings>) => {
       settings = { ...settings, ...change };
     },
-    /** The run of a slot: its events of fetched calls, and its figures. */
+    /** Runs a slot. Returns its events of fetched calls and its figures. */
     run: async (slot: string) => {
       const order = createRunOrder({
         ...{ definition, settings, slot, at: Date.parse(slot), now: clock.now() },

@@ -11,41 +11,41 @@ const LARGE = { maxBuffer: 512 * 1024 * 1024 };
 /** A piece of text in one font and size. */
 export interface PrintedText {
   readonly text: string;
-  /** Points, after all scaling: as on paper. */
+  /** The size on paper in points, after all scaling. */
   readonly size: number;
 }
 
 export interface PrintedPage {
-  /** From 1. */
+  /** Pages count from 1. */
   readonly number: number;
-  /** Points. */
+  /** In points. */
   readonly width: number;
   readonly height: number;
-  /** The last bookmark that points to this page or one before: of a workbook, the sheet. */
+  /** The last bookmark at or before this page. In a workbook it is the sheet. */
   readonly section: string | undefined;
   /** The smallest text; undefined on a page without text. */
   readonly smallest: PrintedText | undefined;
-  /** Share of the height between the margins that has marks on it, 0 to 1. White of up to a centimetre between two marks counts. */
+  /** The share of the height between the margins that is used, from 0 to 1. Gaps of up to a centimetre count as used. */
   readonly used: number;
-  /** Share of the area between the margins that has marks on it, 0 to 1, in squares of `SQUARE_MM`. */
+  /** The share of the area between the margins that is used, from 0 to 1, in squares of `SQUARE_MM`. */
   readonly area: number;
   readonly texts: readonly PrintedText[];
-  /** Lines of text that are printed over each other, and lines that leave the paper. */
+  /** Lines of text that overlap, and lines that leave the paper. */
   readonly collisions: readonly string[];
-  /** The page's text, line by line, in reading order. */
+  /** The text of the page, line by line, in reading order. */
   readonly lines: readonly string[];
 }
 
-/** Between the margins: shares of the page's height. Running headers and footers are outside. */
+/** The area between the margins, as shares of the page's height. Running headers and footers are outside. */
 const BODY = { top: 0.04, bottom: 0.92 } as const;
 const DPI = 36;
 const MM = DPI / 25.4;
 const CENTIMETRE = Math.round(10 * MM);
 const SQUARE_MM = 8;
-/** A lighter grey is paper. */
+/** Lighter greys count as paper. */
 const PAPER = 250;
 
-/** The pages of a PDF, as a reader of the print sees them. Asks poppler and MuPDF, which neither wrote it nor draw it for us. */
+/** The pages of a PDF as a reader of the print sees them. Uses poppler and MuPDF, which Docket does not use itself. */
 export async function printedPages(pdf: string): Promise<PrintedPage[]> {
   const [texts, marks, outline] = [await textsOf(pdf), await marksOf(pdf), await outlineOf(pdf)];
   if (texts.length !== marks.length) throw new Error(`${pdf}: ${texts.length} pages of text, ${marks.length} drawn`);
@@ -72,13 +72,13 @@ export async function printedPages(pdf: string): Promise<PrintedPage[]> {
 /** A bookmark of a PDF. */
 export interface Bookmark {
   readonly title: string;
-  /** From 1. */
+  /** Pages count from 1. */
   readonly page: number;
-  /** 0 for the outermost ones. */
+  /** 0 for the outermost bookmarks. */
   readonly level: number;
 }
 
-/** The bookmarks of a PDF in order; none without an outline. */
+/** The bookmarks of a PDF in order; empty without an outline. */
 export async function outlineOf(pdf: string): Promise<Bookmark[]> {
   const { stdout } = await run(await mutool(), ['show', pdf, 'outline'], LARGE);
   return stdout.split('\n').flatMap((line) => {
@@ -98,9 +98,9 @@ const unescaped = (text: string): string =>
 
 interface PrintedLine {
   readonly text: string;
-  /** Points from the top left: left, top, right, bottom. */
+  /** Left, top, right and bottom, in points from the top left. */
   readonly box: readonly [number, number, number, number];
-  /** The box of a slanted line is larger than the line. */
+  /** Whether the line is slanted, so that its box is larger than the line. */
   readonly slanted: boolean;
 }
 
@@ -111,10 +111,13 @@ interface PageTexts {
   readonly lines: readonly PrintedLine[];
 }
 
-/** A line's box holds the tallest letter of its font: this share of its height, above and below, may be another line's. */
+/**
+ * The box of a line fits the tallest letter of its font, so this share of the height, above and below, may overlap another
+ * line.
+ */
 const SLACK = 0.25;
 const STRAIGHT = /^(-?1 -?0|-?0 -?1)$/;
-/** Points. */
+/** In points. */
 const TOUCH = 1.5;
 
 function collisionsOf(all: readonly PrintedLine[], width: number): string[] {
@@ -134,7 +137,7 @@ function collisionsOf(all: readonly PrintedLine[], width: number): string[] {
   ]);
 }
 
-/** MuPDF gives each run of text with the size it has on paper; poppler gives the box of a word, which is taller. */
+/** MuPDF gives each run of text its size on paper. Poppler only gives the box of a word, which is taller. */
 async function textsOf(pdf: string): Promise<PageTexts[]> {
   const { stdout } = await run(await mutool(), ['draw', '-q', '-F', 'stext', '-o', '-', pdf], LARGE);
   return [...stdout.matchAll(/<page [^>]*width="([\d.]+)" height="([\d.]+)"[^>]*>(.*?)<\/page>/gs)].map(
@@ -162,7 +165,7 @@ interface Marks {
   readonly area: number;
 }
 
-/** Draws every page small and in grey, and looks where it is not white. */
+/** Draws every page small and in grey, and finds where it is not white. */
 async function marksOf(pdf: string): Promise<Marks[]> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-pages-'));
   try {
@@ -177,7 +180,7 @@ async function marksOf(pdf: string): Promise<Marks[]> {
 interface GreyMap {
   readonly width: number;
   readonly height: number;
-  /** One byte a pixel, row by row; 255 is white. */
+  /** One byte per pixel, row by row; 255 is white. */
   readonly pixels: Uint8Array;
 }
 

@@ -8,22 +8,22 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Prometheus and its promtool, as the distribution has them. */
+/** Prometheus and promtool of the distribution. */
 export interface Prometheus {
-  /** What promtool prints; rejects with that when it ends otherwise than well. */
+  /** The output of promtool. Rejects with it if promtool fails. */
   promtool(args: readonly string[], input?: string): Promise<string>;
-  /** A server with this configuration, ready to be asked at the URL. */
+  /** Starts a server with this configuration. Resolves when it answers at the URL. */
   serve(config: string, folder: string): Promise<{ readonly url: string; close(): Promise<void> }>;
   close(): Promise<void>;
 }
 
 /**
- * Takes the programs out of Debian's package without installing it: that would start a server for the whole machine. Where
- * that is not possible the test fails, with the line to run: a real tool is never skipped silently.
+ * Extracts the programs from Debian's package instead of installing it, which would start a server for the whole machine.
+ * If that is impossible, the test fails with the command to run: a test never skips a real tool silently.
  */
 export async function prometheus(): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-prometheus-'));
-  // apt fetches as a user of its own.
+  // apt downloads with its own user.
   await chmod(folder, 0o777);
   const fetched = join(folder, 'package');
   const download = () => run('apt-get', ['download', 'prometheus'], { cwd: folder });

@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process';
 import { builtMain } from './built-main.ts';
 
-/** A byte of the keyboard: the terminal makes SIGINT of it, for whatever runs in it. */
+/** The byte of Ctrl-C. The terminal turns it into SIGINT for the running program. */
 export const CTRL_C = '\u0003';
 
 export interface TerminalResult {
   readonly code: number | null;
-  /** All that was written to the terminal, standard output and standard error as they came, control sequences included. */
+  /** Everything that was written to the terminal, with control sequences. */
   readonly screen: string;
 }
 
 /**
- * The command in a terminal of its own (`script` of util-linux makes it), with nothing but `env` in its environment.
+ * Runs the command in a terminal (created by `script` of util-linux), with only `env` in its environment.
  *
- * @param press asked with all that is on the screen so far, each time something is written: keys to press now, or nothing
+ * @param press gets everything on the screen so far after each output, and returns keys to press now, or nothing
  */
 export async function runOnTerminal(
   args: readonly string[],
@@ -37,7 +37,7 @@ export async function runOnTerminal(
     ...(cwd === undefined ? {} : { cwd }),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  // A key that is pressed when the program has just ended is nobody's.
+  // Ignore keys that are pressed after the program has ended.
   child.stdin.on('error', () => {});
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,5 +1,5 @@
-// A process of its own, as `docket start` is one: it runs the built queue with a fake executor, and is killed by tests.
-// Arguments: the Redis URL, the prefix, what it does, and until which file is there. It tells its parent by messages.
+// A separate process like `docket start`: it runs the built queue with a fake executor, and tests kill it. Arguments: the
+// Redis URL, the prefix, the role, and a file to wait for. It sends messages to its parent.
 
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../dist-modules/base/clock.js';
@@ -41,27 +41,27 @@ if (role === 'opens') {
   const blocking = await openRedis(url, 'worker', silentLog);
   const ledger = redisLedger(blocking, { prefix: `${prefix}:`, ttlDays: 30 });
   const heard = (message) => new Promise((resolve) => process.send(message, resolve));
-  // A run may be there before the worker is ready: what it does could keep the process from ever saying so.
+  // A run may exist before the worker is ready, and its work could keep the process from reporting that.
   let begin;
   const begun = new Promise((resolve) => {
     begin = resolve;
   });
-  // What a try does, by the role of its process.
+  // The work of an attempt, by the role of the process.
   const tries = {
     works: async () => {},
     hangs: (_, { signal }) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-    // For a token that does not come.
+    // Waits for a token that never comes.
     waits: (order, context) => {
       context.observe({ type: 'waiting', call: 'c1', until: Date.now() + 60_000 });
       return tries.hangs(order, context);
     },
-    // Only the report that is called poison: the heap of this process is small.
+    // Uses up the small heap of this process, for the report named poison only.
     devours: async ({ report }) => {
       const eaten = [];
       while (report === 'poison') eaten.push(Array.from({ length: 100_000 }, (_, n) => ({ n })));
     },
-    // As a renderer on the main thread would: nothing turns and no lock is renewed until the file is there.
+    // Blocks like a renderer on the main thread: no lock is renewed until the file exists.
     blocks: async (order, context) => {
       const still = new Int32Array(new SharedArrayBuffer(4));
       while (!existsSync(until)) Atomics.wait(still, 0, 0, 20);
@@ -77,7 +77,7 @@ if (role === 'opens') {
       };
       await attempt(row, async () => leave, { ledger, clock: systemClock, signal });
     },
-    // Three calls, each kept when it is answered: what a run has, it does not ask again.
+    // Makes three calls and stores each response. Stored responses are not requested again.
     steps: async ({ id }, { signal }) => {
       for (const step of ['1', '2', '3']) {
         if (await blocking.sismember(`${prefix}:answers:${id}`, step)) continue;
@@ -107,13 +107,13 @@ if (role === 'opens') {
   });
   let stopping = false;
   process.once('disconnect', () => {
-    // A parent that has gone leaves nobody behind.
+    // Do not stay behind when the parent is gone.
     if (!stopping) process.exit(1);
   });
   process.once('SIGTERM', async () => {
     stopping = true;
     await worker.close(0);
-    // Nothing may keep the process alive now.
+    // Close everything that would keep the process alive.
     producer.disconnect();
     blocking.disconnect();
     process.disconnect();

@@ -28,7 +28,7 @@ export interface ScheduleSpec {
   readonly shift?: 'next_business_day' | 'previous_business_day';
 }
 
-/** A report of an organization, as the loader makes it. */
+/** A report of an organization, as the loader returns it. */
 export function reportDefinition(
   report = 'weekly',
   schedule?: ScheduleSpec | readonly ScheduleSpec[],
@@ -63,7 +63,7 @@ export function reportDefinition(
 
 export interface QueueHarness {
   readonly prefix: string;
-  /** A producer's client and a worker's. */
+  /** The Redis clients of a producer and a worker. */
   readonly producer: RedisClient;
   readonly worker: RedisClient;
   readonly runs: RedisRunStore;
@@ -72,7 +72,7 @@ export interface QueueHarness {
   close(): Promise<void>;
 }
 
-/** What producers of runs have, on the tests' Redis under a prefix of its own. */
+/** What producers of runs need, on the tests' Redis with a separate prefix. */
 export async function openQueueHarness(
   clock: Clock = systemClock,
   prefix = randomPrefix(),
@@ -122,7 +122,7 @@ export const anOrder = (change: Partial<RunOrder> = {}): RunOrder => ({
   ...change,
 });
 
-/** The record of a run once it is in one of these states. */
+/** Resolves with the record of a run when it is in one of these states. */
 export const waitForRun = (
   { runs }: { readonly runs: Pick<RedisRunStore, 'get'> },
   id: string,
@@ -133,7 +133,7 @@ export const waitForRun = (
     return record !== undefined && states.includes(record.state) ? record : undefined;
   });
 
-/** The fields of a run's job once BullMQ has settled it. */
+/** Resolves with the fields of a run's job when BullMQ has settled it. */
 export const waitForSettledJob = (
   { producer, prefix }: Pick<QueueHarness, 'producer' | 'prefix'>,
   id: string,
@@ -158,7 +158,7 @@ export function recordingLog(): Log & { readonly lines: LogLine[] } {
   return { lines, debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
 
-/** A promise with its handle, and how often it was told. */
+/** A promise with a function that resolves it. */
 export function deferred<T = void>(): { promise: Promise<T>; tell: (value: T) => void } {
   let tell: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type Catalog, isCurrentCount } from '../../src/contract/catalog.ts';
 import type { SectionInput } from './reports.ts';
 
-/** Sections that this catalog allows, of two shapes a report and of single rows, so that many of them could share. */
+/** Sections that this catalog allows, in two shapes per report and of single rows, so that many of them could share calls. */
 export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
   const shape = fc.record({
     current: fc.boolean(),
@@ -20,7 +20,7 @@ export function sectionsOf(catalog: Catalog): fc.Arbitrary<SectionInput[]> {
     order: fc.constantFrom(undefined, undefined, 'bucket', 'metric'),
     dir: fc.constantFrom('asc' as const, 'desc' as const),
   });
-  // Without rows: it may be a scorecard with a trend.
+  // A section without rows, which can be a scorecard with a trend.
   const single = fc.record({
     current: fc.constant(false),
     dimensions: fc.constant<string[]>([]),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type CellObject, CFB, read, utils, type WorkBook } from '@e965/xlsx';
 
-/** A workbook as another program reads it: SheetJS, which did not write it. */
+/** Reads a workbook with another program: SheetJS, which did not write it. */
 export const readWorkbook = (path: string): WorkBook =>
   read(readFileSync(path), { cellNF: true, cellStyles: true, cellDates: false });
 
@@ -29,7 +29,7 @@ export function readParts(path: string): Map<string, string> {
   );
 }
 
-/** The tables of a workbook in the order of their ids, as its parts say: SheetJS does not read them. */
+/** The tables of a workbook in the order of their ids, read from its parts, because SheetJS does not read them. */
 export function tablesOf(path: string) {
   const parts = readParts(path);
   const tables = [...parts].filter(([name]) => name.startsWith('xl/tables/table'));
@@ -55,13 +55,13 @@ export function tablesOf(path: string) {
     .sort((one, other) => one.id - other.id);
 }
 
-/** A table of a sheet with the cells below it, cut to its columns. */
+/** A table of a sheet with the cells below it, limited to its columns. */
 export interface SheetTable {
-  /** Row of its header, from 0. */
+  /** The row of its header, from 0. */
   readonly start: number;
   readonly headers: readonly string[];
   readonly rows: readonly (readonly (CellObject | undefined)[])[];
-  /** Below the rows: totals, notes. */
+  /** The cells below the rows: totals and notes. */
   readonly below: readonly (readonly (CellObject | undefined)[])[];
 }
 
@@ -70,7 +70,7 @@ const targetOf = (rels: string | undefined, wanted: RegExp): string | undefined 
   return /Target="([^"]*)"/.exec(relation ?? '')?.[1]?.replace(/^(?:\/xl\/|\.\.\/)/, '');
 };
 
-/** The single Excel table of a sheet, where its part says that it is. Its headers are those of the part and of the cells. */
+/** The single Excel table of a sheet, at the place that its part names. The headers of part and cells must agree. */
 export function tableOn(path: string, sheet: string): SheetTable {
   const parts = readParts(path);
   const xmlName = sheet
@@ -99,7 +99,7 @@ export function tableOn(path: string, sheet: string): SheetTable {
   };
 }
 
-/** A CSV file's fields as texts, nothing interpreted. */
+/** The fields of a CSV file as texts, without interpretation. */
 export function readCsv(path: string): string[][] {
   const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '');
   const fields: string[][] = [[]];
@@ -128,7 +128,7 @@ export function readCsv(path: string): string[][] {
   return fields;
 }
 
-/** The tables of an HTML text: of each its rows, of each its cells' texts, entities resolved. */
+/** The tables of an HTML text as rows of cell texts, with entities decoded. */
 export function readHtmlTables(html: string): string[][][] {
   const text = (part: string) =>
     part

@@ -9,7 +9,7 @@ import type { Artifact } from '../../src/render/artifact.ts';
 import { type RenderOptions, renderFiles } from '../../src/render/render-files.ts';
 import { MADE_AT } from './dataset.ts';
 
-/** Makes a report's files in private folders that are gone after each test. */
+/** Renders files of a report into private folders, which are removed after each test. */
 export function useRenderFolder() {
   const folders: string[] = [];
   afterEach(async () => {
@@ -36,7 +36,7 @@ export function useRenderFolder() {
   return { folder, options, render };
 }
 
-/** The file of this name (or the only one of this ending); the test fails if it is missing. */
+/** The file with this name, or the only one with this ending. The test fails if there is none. */
 export function artifactNamed(artifacts: readonly Artifact[], ending: string): Artifact {
   const found = artifacts.find(({ name }) => name.endsWith(ending));
   if (found === undefined)

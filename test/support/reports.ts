@@ -12,7 +12,7 @@ export type DefinitionInput = Omit<Partial<Definition>, 'compare'> & {
   readonly compare?: ComparisonKind | readonly ComparisonKind[] | undefined;
 };
 
-/** A definition of these sections; everything else is of no interest to the test. */
+/** A definition with these sections. Everything else has defaults. */
 export function definitionOf(
   sections: readonly SectionInput[],
   { compare, ...more }: DefinitionInput = {},

@@ -8,21 +8,21 @@ import { freePort } from './free-port.ts';
 
 export interface RestartableRedis {
   readonly url: string;
-  /** As a power cut does: what was acknowledged is on disk, the rest is gone. */
+  /** Kills the server like a power cut: acknowledged writes are on disk, the rest is gone. */
   kill(): Promise<void>;
-  /** On the same port, with what was on disk. */
+  /** Starts the server again on the same port with the data on disk. */
   start(): Promise<void>;
-  /** Keeps its connections and answers nothing, until it is thawed. */
+  /** Keeps the connections open and answers nothing until it is thawed. */
   freeze(): void;
   thaw(): void;
-  /** While it is killed: takes this many bytes off the end of its log, as a disk does that had not written them. */
+  /** Cuts this many bytes off the end of the log while the server is down, like a disk that had not written them. */
   cutTail(bytes: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * A server of a test's own that keeps every write on disk, and can be killed and come back.
- * @param env added to its environment, e.g. libfaketime's variables
+ * A separate server that writes everything to disk, and can be killed and restarted.
+ * @param env added to its environment, such as libfaketime's variables
  */
 export async function restartableRedis(env: Readonly<Record<string, string>> = {}): Promise<RestartableRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-test-redis-'));

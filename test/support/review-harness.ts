@@ -25,7 +25,7 @@ export const accountOf = (email: string): Reviewer => {
   return { name: email, kind: 'account', subject: `https://id.example ${email.split('@')[0]}` };
 };
 
-/** Two people may approve, one with a token and an account. */
+/** Inputs with two people who may approve, one with a token and an account. */
 export const REVIEW_INPUTS: ReviewInputs = {
   version: 1,
   sections: [{ id: 'onboarding', required: false }],
@@ -35,7 +35,7 @@ export const REVIEW_INPUTS: ReviewInputs = {
   people: { mlro: { name: 'Mia Lro', tokens: ['mia'], accounts: ['mia@acme.example'] } },
 };
 
-/** Files of an archive in memory. */
+/** The files of an archive, in memory. */
 export function memoryMetadata(): ArchiveMetadata {
   const files = new Map<string, Buffer>();
   const below = (folder: string) => [...files.keys()].filter((name) => name.startsWith(`${folder}/`));
@@ -58,16 +58,16 @@ export function memoryMetadata(): ArchiveMetadata {
 }
 
 type WithoutAuthor<Event> = Event extends unknown ? Omit<Event, 'at' | 'by'> : never;
-/** An event by Docket, unless somebody else is named. */
+/** An event, by Docket unless an author is given. */
 export type ReviewStep = WithoutAuthor<NewReviewEvent> & { readonly by?: ReviewActor };
 
 export interface ReviewHarness {
   readonly service: ReviewService;
   readonly reviews: Reviews;
   readonly records: Map<string, RunRecord>;
-  /** Runs that were enqueued again, in order. */
+  /** The runs that were enqueued again, in order. */
   readonly requeued: readonly string[];
-  /** Appends events to the run's review, as the worker or another process does. */
+  /** Appends events to the review of a run, like the worker or another process. */
   append(run: RunRecord, ...events: readonly ReviewStep[]): Promise<void>;
   /** A run with reviewed figures, and the content of its review. */
   reviewed(run: RunRecord, inputs?: ReviewInputs): Promise<string>;
@@ -79,7 +79,7 @@ export const DOCKET_ACTOR = { person: 'docket', name: 'Docket', principal: 'dock
 export const awaitingRun = (change: Partial<RunRecord> = {}): RunRecord =>
   runOf('reviewed', 'awaiting_approval', { report: 'weekly', digest: 'd'.repeat(64), files: [], ...change });
 
-/** Reviews in memory. @param now epoch ms of the clock; each reading is a second later */
+/** Reviews in memory. @param now the start of the clock in epoch ms; each reading is a second later */
 export function reviewHarness({
   definition = definitionOf([{ id: 'onboarding', title: 'Onboarding', metrics: ['profiles.created'] }]),
   settings = settingsOf(),

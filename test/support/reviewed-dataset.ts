@@ -3,7 +3,7 @@ import { parseComment } from '../../src/definitions/commentary/comment-text.ts';
 import type { Approval, Comment } from '../../src/definitions/commentary/printed-review.ts';
 import type { CorrectedEdition, Dataset } from '../../src/fetch/dataset.ts';
 
-// What people add to the figures of a dataset: comments, an approval, a correction.
+// What people add to a dataset: comments, an approval, a correction.
 
 const AT = '2026-11-16T09:12:00Z';
 
@@ -28,7 +28,7 @@ export const correction = (changes: CorrectedEdition['changes']): CorrectedEditi
   changes,
 });
 
-/** What somebody might type to get something executed, formatted or moved. Each is a paragraph. */
+/** Texts that try to be executed, formatted or moved. Each is a paragraph. */
 export const HOSTILE = [
   '=HYPERLINK("https://evil.example","click")',
   '@SUM(A1:A9)|cmd',
@@ -38,7 +38,7 @@ export const HOSTILE = [
   'left \u202eright\u2066 [link](https://evil.example) \u2028Bcc: all@evil.example',
 ] as const;
 
-/** The dataset with a comment on everything that can have one. */
+/** The dataset with a comment everywhere a comment is allowed. */
 export const commented = (data: Dataset, text: string | readonly CommentBlock[]): Dataset => ({
   ...data,
   comments: [comment(null, text), ...data.tables.map(({ id }) => comment(id, text))],

@@ -38,14 +38,14 @@ const readySchema = z.object({
   checks: z.array(z.looseObject({ name: z.string(), ok: z.boolean() })),
 });
 
-/** A process with some roles, and where it answers. */
+/** A process with some roles, and its address. */
 export interface RoleProcess extends RunningProcess {
   readonly url: string;
-  /** What `/readyz` says: the status and the names of the checks. */
+  /** The response of `/readyz`: the status and the names of the checks. */
   ready(): Promise<{ readonly status: string; readonly checks: readonly string[] }>;
 }
 
-/** Docket in several processes against one Redis: a service, a mail server, a report due every hour. */
+/** Docket in several processes with one Redis, a service, a mail server and a report that is due every hour. */
 export async function roleProcesses(redisUrl: string) {
   const root = await folderFor(onTestFinished);
   const sandbox = await startSandbox({ windowMs: 1 });
@@ -58,7 +58,7 @@ export async function roleProcesses(redisUrl: string) {
   await writeFile(join(root, 'jobs', 'acme', 'org.yaml'), ORG);
   await writeFile(join(root, 'jobs', 'acme', 'weekly.yaml'), report(hourlyFarFromNow().cron));
   const archive = pathToFileURL(join(root, 'archive')).href;
-  /** All that a scheduler and an admin process are given. */
+  /** The environment of a scheduler or an admin process. */
   const little = {
     REDIS_URL: redisUrl,
     DOCKET_JOBS: join(root, 'jobs'),
@@ -105,18 +105,18 @@ export async function roleProcesses(redisUrl: string) {
     command: (...args: string[]) => docket(args, { env: little, cwd: root }),
     commandWith: (env: Readonly<Record<string, string>>, ...args: string[]) =>
       docket(args, { env: { ...little, ...env }, cwd: root }),
-    /** Asks for a run; its id. */
+    /** Triggers a run and returns its id. */
     trigger: async (admin: RoleProcess, key: string, more: Env = {}): Promise<string> => {
       const response = await fetch(`${admin.url}/api/reports/acme/weekly/runs`, {
         method: 'POST',
         headers: { ...headers, 'idempotency-key': key, ...more },
-        // The same week again and again.
+        // The same week every time.
         body: '{"again":true}',
       });
       if (response.status !== 202) throw new Error(`${response.status}: ${await response.text()}`);
       return runSchema.parse(await response.json()).id;
     },
-    /** Without the slots that were left out, which are on record as well. */
+    /** The runs, without skipped slots. */
     runs: async () => {
       const { stdout: text } = await docket(['runs', '--json', '--limit', '500'], { env: little, cwd: root });
       const { runs } = z.object({ runs: z.array(runSchema) }).parse(JSON.parse(text));

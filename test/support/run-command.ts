@@ -16,40 +16,40 @@ import type { CliResult } from './docket.ts';
 import { PLANTED_SECRETS } from './secret-scan.ts';
 
 export interface RunOptions {
-  /** The whole environment of the command, besides PATH. */
+  /** The complete environment of the command, besides PATH. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** All when absent. */
+  /** All features by default. */
   readonly features?: CommandIo['features'];
-  /** Absent: the working directory of the test, and paths are printed as they were given. */
+  /** By default the working directory of the test, and paths are printed as given. */
   readonly cwd?: string;
-  /** Ctrl-C is pressed when this settles. */
+  /** Presses Ctrl-C when this settles. */
   readonly stopAt?: Promise<unknown>;
-  /** Called with each piece of stderr as it is written. */
+  /** Called with each piece of stderr. */
   readonly onStderr?: (text: string) => void;
-  /** Present: stdin, stdout and stderr are a terminal. */
+  /** If present, stdin, stdout and stderr are a terminal. */
   readonly terminal?: TerminalOptions;
 }
 
 export interface TerminalOptions {
   readonly columns?: number;
-  /** Called with everything on the screen so far after each output: keys to press now, or undefined. */
+  /** Gets everything on the screen so far after each output. Returns keys to press now, or undefined. */
   readonly press?: (screen: string) => string | undefined;
 }
 
 export interface CommandResult extends CliResult {
-  /** stdout and stderr in the order of their output. */
+  /** stdout and stderr in the order of output. */
   readonly screen: string;
 }
 
 /** All commands, for tests of their names, options and help. */
 export const createTestProgram = (): Command => createProgram(createTestIo({}).io);
 
-/** Runs a command in this process, with an io of its own; the same result as `docket()`. */
+/** Runs a command in this process with separate streams. The result is like that of `docket()`. */
 export async function runCommand(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
   const { io, written, stop } = createTestIo(options);
   void options.stopAt?.finally(stop);
   const code = await runProgram(createProgram(io), args, io);
-  // Searched for secrets after all tests.
+  // Stored for the search for secrets after all tests.
   await writeFile(join(inject('stderrFolder'), `${randomBytes(8).toString('hex')}.log`), written.stderr);
   return { code, ...written };
 }
@@ -70,9 +70,9 @@ export interface RunningCommand {
   readonly lines: readonly LogLine[];
   /** The first log line that matches, written before or after the call. @param from index of the first line to look at */
   logged(matches: (line: LogLine) => boolean, from?: number): Promise<LogLine>;
-  /** As SIGHUP. */
+  /** Acts like SIGHUP. */
   reload(): void;
-  /** As SIGTERM; resolves with the result once everything is closed. */
+  /** Acts like SIGTERM. Resolves with the result when everything is closed. */
   stop(): Promise<CommandResult>;
 }
 
@@ -134,7 +134,7 @@ function createTestIo({ env = {}, cwd, features = FEATURES, onStderr = () => {},
           written.screen += text;
           if (name === 'stderr') onStderr(text);
           const keys = terminal?.press?.(written.screen);
-          // Only once the prompt listens.
+          // Wait until the prompt reads input.
           if (keys !== undefined) setImmediate(() => stdin.write(keys));
           done();
         },

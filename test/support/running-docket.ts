@@ -16,20 +16,20 @@ const lineSchema = z.looseObject({
 });
 export type LoggedLine = z.infer<typeof lineSchema>;
 
-/** `docket start` as users run it, in a process of its own. */
+/** `docket start` as users run it, in a separate process. */
 export interface RunningProcess {
   readonly lines: readonly LoggedLine[];
-  /** The first line of its log, whether it was written already or comes yet, that is wanted. */
+  /** The first matching line of its log, past or future. */
   logged(wanted: (line: LoggedLine) => boolean): Promise<LoggedLine>;
-  /** SIGHUP. */
+  /** Sends SIGHUP. */
   reload(): void;
   signal(name: NodeJS.Signals): void;
   /** Resolves with the exit code and the signal that ended it. */
   readonly exited: Promise<readonly unknown[]>;
-  /** SIGTERM; resolves with the exit code and the signal that ended it. */
+  /** Sends SIGTERM. Resolves with the exit code and the signal that ended it. */
   stop(): Promise<readonly unknown[]>;
   kill(): Promise<void>;
-  /** Keeps its connections and does nothing, until it is thawed. */
+  /** Keeps its connections and does nothing until it is thawed. */
   freeze(): void;
   thaw(): void;
 }
@@ -37,13 +37,13 @@ export interface RunningProcess {
 export interface DocketProcess {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** What is started; the program of this version when absent. */
+  /** The command to start; by default the program of this version. */
   readonly program?: readonly string[];
-  /** It prints lines that are not JSON, as version 0.2.0 does; they are left out. */
+  /** Ignores lines that are not JSON, which version 0.2.0 prints. */
   readonly printsText?: boolean;
 }
 
-/** @param listen told of each line as it comes */
+/** @param listen called with each line */
 export function startDocket(
   args: readonly string[],
   { env, cwd, program = [process.execPath, builtMain()], printsText = false }: DocketProcess,

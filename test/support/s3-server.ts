@@ -5,10 +5,10 @@ import { ACCESS_KEY_ID, SECRET_ACCESS_KEY } from './s3-keys.ts';
 
 export interface StoredObject {
   readonly bytes: Buffer;
-  /** Epoch ms at which it came to stand there; now when absent. */
+  /** When the object was stored, in epoch ms; now by default. */
   readonly at?: number;
   readonly headers: IncomingMessage['headers'];
-  /** What Object Lock keeps it by; the answer tells, and it cannot be deleted meanwhile. */
+  /** The Object Lock of the object. Responses show it, and it prevents deletion. */
   lock?: { readonly until?: number; readonly hold?: boolean };
 }
 
@@ -20,7 +20,7 @@ export interface S3Request {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** What happens instead of an answer; `after` the request was carried out, or `before`. */
+/** A fault in place of a response, `before` or `after` the request is carried out. */
 export interface Fault {
   readonly when: 'before' | 'after';
   readonly how:
@@ -33,33 +33,33 @@ export interface Fault {
 export interface S3Server {
   readonly url: string;
   readonly bucket: string;
-  /** What stands there, by key. */
+  /** The stored objects by key. */
   readonly objects: Map<string, StoredObject>;
-  /** Multipart uploads that were begun and neither completed nor given up. */
+  /** Multipart uploads that were neither completed nor aborted. */
   readonly uploads: ReadonlyMap<string, unknown>;
   readonly requests: S3Request[];
-  /** By which links expire and objects are dated. */
+  /** The clock for expiring links and dates of objects. */
   now: () => number;
-  /** False: `If-None-Match` is ignored; `refuse`: answered with 501. */
+  /** False ignores `If-None-Match`; `refuse` answers 501. */
   conditional: boolean | 'refuse';
-  /** Keys of a page of a listing. */
+  /** The number of keys per page of a listing. */
   page: number;
-  /** Before anything is done, ms. */
+  /** The delay before anything is done, in ms. */
   delayMs: number;
-  /** Asked for each request; undefined lets it pass. */
+  /** Called for each request. Undefined means no fault. */
   fault: (request: S3Request) => Fault | undefined;
   close(): Promise<void>;
 }
 
 export { ACCESS_KEY_ID, SECRET_ACCESS_KEY };
 
-/** Keys of a page of a listing unless said otherwise: few, so that tests turn pages. */
+/** The default number of keys per page: few, so that tests need several pages. */
 const PAGE = 4;
 
 const hex = (bytes: string | Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** Signature Version 4 over what came, by its specification: undefined when it is right, else S3's code. */
+/** Checks Signature Version 4 by its specification. Returns undefined if it is right, else S3's error code. */
 function signatureFault(request: IncomingMessage, body: Buffer, now: number): string | undefined {
   const [path = '', search = ''] = (request.url ?? '').split('?');
   const given = new URLSearchParams(search);
@@ -111,7 +111,7 @@ const STATUS: Readonly<Record<string, number>> = {
   NotImplemented: 501,
 };
 
-/** An S3 server of one bucket, in memory, that checks signatures and checksums and fails as it is told. */
+/** An S3 server with one bucket, in memory. It checks signatures and checksums, and fails on demand. */
 export async function s3Server(bucket = 'reports'): Promise<S3Server> {
   const uploads = new Map<string, { headers: IncomingMessage['headers']; parts: Map<number, Buffer> }>();
   const state: S3Server = {
@@ -132,7 +132,7 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
   };
 
   const refuse = (response: ServerResponse, status: number, code: string, message = code): void => {
-    // S3 itself repeats what was signed and the id of the key.
+    // S3 repeats what was signed and the id of the key as well.
     const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message><AWSAccessKeyId>${ACCESS_KEY_ID}</AWSAccessKeyId></Error>`;
     response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
   };
@@ -165,7 +165,7 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     ].join('');
   }
 
-  /** Carries the request out; the answer, or S3's code of the refusal. */
+  /** Carries out the request. Returns the response, or S3's error code. */
   function carryOut(
     { method, key, query, headers }: S3Request,
     body: Buffer,

@@ -1,4 +1,4 @@
-/** How a peer may repeat what it was told: every way is one that a protocol of Docket or a common library uses. */
+/** The ways in which a peer may repeat a secret. Each one exists in a protocol of Docket or a common library. */
 export function encodingsOf(secret: string): Record<string, string> {
   const bytes = Buffer.from(secret);
   const json = JSON.stringify(secret).slice(1, -1);
@@ -41,7 +41,7 @@ export function encodingsOf(secret: string): Record<string, string> {
   };
 }
 
-/** The encodings in which a text repeats the secret, or a good part of it. */
+/** The encodings in which a text repeats the secret or a large part of it. */
 export function encodingsFoundIn(text: string, secret: string): string[] {
   const seen = decodedLikeAReader(text);
   const parts = secret.includes('\n') ? secret.split('\n').filter((line) => !line.startsWith('-----')) : [secret];
@@ -50,7 +50,7 @@ export function encodingsFoundIn(text: string, secret: string): string[] {
     .concat(parts.filter((part) => seen.some((view) => view.includes(part))).map(() => 'decoded'));
 }
 
-/** Written without a line of what it tests: the text, and its content once decoded. */
+/** The text and its decoded content, without using any code under test. */
 function decodedLikeAReader(text: string): string[] {
   const attempt = (read: () => string): string[] => {
     try {

@@ -6,17 +6,17 @@ import { issueKeys } from '../../src/sandbox/api-keys.ts';
 import { DEFAULT_SEED } from '../../src/sandbox/sandbox.ts';
 import { SECRET_ACCESS_KEY } from './s3-keys.ts';
 
-/** Is in the environment of every process that the tests start, under a name that none of them reads. */
+/** A secret in the environment of every process that the tests start, under a name that none of them reads. */
 export const PLANTED_SECRETS = { PLANTED_SECRET: 'hunter2-planted-5ecret' } as const;
 
 const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
-/** What the tests use as a secret, and what Docket makes: none of it may be in Redis or in a line of the log. */
+/** The secrets of the tests and of Docket. None of them may be in Redis or in the log. */
 const SECRETS: Readonly<Record<string, string>> = {
   'a password of the tests': 'hunter2|s3cr3t|canary-secret',
   'a key of the sandbox': [
     'sbx_[a-z]+\\.[A-Za-z0-9_-]{20,}',
-    // The secret half by itself, of the seed that all tests but few use.
+    // The secret halves alone, for the seed that nearly all tests use.
     ...issueKeys(DEFAULT_SEED, 0).map(({ text }) => literal(text.slice(text.indexOf('.') + 1))),
   ].join('|'),
   'a token of the admin route': 'docket_[A-Za-z0-9_-]{43}',
@@ -33,21 +33,21 @@ const ANY = new RegExp(
   'g',
 );
 
-/** Where a secret stands, and what is around it; the secret itself is not repeated. */
+/** Where a secret was found, with its surroundings but without the secret. */
 export interface Leak {
   readonly what: string;
   readonly where: string;
   readonly around: string;
 }
 
-/** Longer than any secret and what is shown around it: so much of a piece is looked at again with the next. */
+/** Longer than any secret with its surroundings: this much of a piece is searched again with the next one. */
 const OVERLAP = 512;
 
 async function* leaksInFile(path: string): AsyncGenerator<Leak> {
   let kept = '';
   let at = 0;
   let seen = -1;
-  // One character a byte, so that a place is a place in the file.
+  // One character per byte, so that positions are positions in the file.
   for await (const piece of createReadStream(path, { encoding: 'latin1', highWaterMark: 1 << 20 })) {
     const text = kept + String(piece);
     for (const match of text.matchAll(ANY)) {
@@ -66,11 +66,11 @@ function leakOf(text: string, match: RegExpExecArray): Omit<Leak, 'where'> {
   const [secret] = match;
   const end = match.index + secret.length;
   const near = text.slice(Math.max(0, match.index - 200), end + 80);
-  // Redis's log has each part of a command on a line of its own.
+  // Redis's log has each part of a command on a separate line.
   return { what, around: near.replaceAll(ANY, '[…]').replaceAll(/\s+/g, ' ') };
 }
 
-/** All files of a folder, below it as well. */
+/** Searches all files below a folder. */
 export async function leaksIn(folder: string): Promise<Leak[]> {
   const leaks: Leak[] = [];
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -80,12 +80,12 @@ export async function leaksIn(folder: string): Promise<Leak[]> {
   return leaks;
 }
 
-/** So that Redis keeps each write that ever was, and not only what is left at the end: its log is never rewritten. */
+/** Makes Redis keep every write and not only the final data: it never rewrites its log. */
 export const KEEP_EACH_WRITE = ['--auto-aof-rewrite-percentage', '0'] as const;
 
 /**
- * Every value that was ever written to a Redis of this machine: keys, fields and values of all databases and types, also
- * of what was removed since, as its append-only log has them. Throws for a Redis that keeps no log: then nothing is known.
+ * Searches every value that was ever written to a local Redis: keys, fields and values of all databases and types,
+ * including removed ones, from its append-only log. Throws if Redis keeps no log, since then nothing is known.
  */
 export async function leaksInRedis(url: string): Promise<Leak[]> {
   const redis = new Redis(url);
@@ -96,7 +96,7 @@ export async function leaksInRedis(url: string): Promise<Leak[]> {
     };
     if ((await setting('appendonly')) !== 'yes') throw new Error(`${url} keeps no log of its writes (appendonly yes)`);
     const folder = join(await setting('dir'), await setting('appenddirname'));
-    // With `everysec` a write waits up to two seconds while the disk is busy; the change to `always` writes what waits.
+    // With `everysec` a write can wait up to two seconds on a busy disk. Changing to `always` writes it now.
     const sync = await setting('appendfsync');
     await redis.config('SET', 'appendfsync', 'always');
     await redis.config('SET', 'appendfsync', sync);
@@ -106,7 +106,7 @@ export async function leaksInRedis(url: string): Promise<Leak[]> {
   }
 }
 
-/** Throws when a secret stands anywhere in what was found, naming each place. */
+/** Throws if a secret was found anywhere, and names each place. */
 export function assertNone(leaks: readonly Leak[]): void {
   if (leaks.length === 0) return;
   const shown = leaks.slice(0, 20).map(({ what, where, around }) => `  ${what}: ${where}\n    ${around}`);

@@ -5,7 +5,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Path of the built `dist/main.js`. The fast tier has none: it runs from the source. */
+    /** The path of the built `dist/main.js`. The fast tier runs from the source and has none. */
     main: string;
   }
 }
@@ -13,8 +13,8 @@ declare module 'vitest' {
 const run = (...args: string[]) => execFileSync(process.execPath, args, { stdio: 'inherit' });
 
 /**
- * Builds `dist/` once for the tests that start processes, and `dist-modules/` for those that start a part of the program.
- * `DOCKET_TEST_BUILD=0` takes what is there.
+ * Builds `dist/` once for tests that start processes, and `dist-modules/` for tests that start parts of the program.
+ * `DOCKET_TEST_BUILD=0` uses the existing build.
  */
 export default function setup(project: TestProject): void {
   if (process.env.DOCKET_TEST_BUILD !== '0') {

@@ -8,7 +8,7 @@ import { isInstalled } from '../../build/installed.mjs';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of `deliver-child.mjs` and `queue-child.mjs`, in few files. */
+    /** The folder with the bundled `deliver-child.mjs` and `queue-child.mjs`. */
     children: string;
   }
 }
@@ -17,8 +17,8 @@ const CHILDREN = ['deliver-child', 'queue-child'];
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache');
 
 /**
- * Bundles the programs that tests start and kill by the hundred, with their packages: most of the processor time of such a
- * process went to loading modules one by one.
+ * Bundles the programs that tests start and kill by the hundred, with their packages. Loading modules one by one took most
+ * of the processor time of such a process.
  */
 export default async function setup(project: TestProject): Promise<() => void> {
   mkdirSync(CACHE, { recursive: true });

@@ -8,18 +8,18 @@ import { assertNone, KEEP_EACH_WRITE, leaksIn, leaksInRedis } from './secret-sca
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** URL of a real Redis, shared by all test files: each keeps to a key prefix or database of its own. */
+    /** The URL of a real Redis that all test files share. Each uses its own key prefix or database. */
     redisUrl: string;
-    /** Where `captureStderr` keeps what processes write. */
+    /** The folder where `captureStderr` stores what processes write. */
     stderrFolder: string;
-    /** Share of the cases that `cases()` draws. */
+    /** The share of cases that `cases()` draws. */
     fuzzShare: number;
   }
 }
 
 /**
- * Starts a Redis for all tests of a tier. At the end it fails the run if a secret was ever written to that Redis, or by
- * a process to its stderr.
+ * Starts a Redis for all tests of a tier. At the end, fails the run if a secret was ever written to that Redis, or by a
+ * process to stderr.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const writeLine = (line: string) => void process.stderr.write(`${line}\n`);
@@ -28,11 +28,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('redisUrl', redis.url);
   project.provide('stderrFolder', folder);
   return async () => {
-    // Vitest reports what a teardown throws, but ends with 0 all the same.
+    // Vitest reports what a teardown throws, but still ends with 0.
     const { exitCode } = process;
     process.exitCode = 1;
     try {
-      // A Redis given by REDIS_URL holds data of others, which is not ours to read.
+      // A Redis from REDIS_URL has data of others, which we must not read.
       const written = redis.origin === 'REDIS_URL' ? [] : await leaksInRedis(redis.url);
       assertNone([...written, ...(await leaksIn(folder))]);
       process.exitCode = exitCode;

@@ -4,7 +4,7 @@ import { fingerprintOf } from '../../src/deliver/targets/sftp/host-key.ts';
 
 export type SftpStep = 'open' | 'write' | 'read' | 'close' | 'stat' | 'list' | 'rename' | 'remove' | 'mkdir';
 
-/** What happens instead of an answer; `after` the request was carried out, or `before`. */
+/** A fault in place of a response, `before` or `after` the request is carried out. */
 export interface SftpFault {
   readonly when: 'before' | 'after';
   readonly how: 'reset' | 'close' | 'denied' | 'failure' | { readonly say: string };
@@ -12,17 +12,17 @@ export interface SftpFault {
 
 export interface SftpServer {
   readonly port: number;
-  /** `SHA256:…` */
+  /** In the form `SHA256:…`. */
   readonly fingerprint: string;
   /** A line of known_hosts. */
   readonly hostKey: string;
-  /** By full path. */
+  /** The files by full path. */
   readonly files: Map<string, { bytes: Buffer; modified: number }>;
   readonly folders: Set<string>;
   readonly steps: (readonly [SftpStep, string])[];
-  /** Asked for each request; undefined lets it pass. */
+  /** Called for each request. Undefined means no fault. */
   fault: (step: SftpStep, path: string) => SftpFault | undefined;
-  /** How many connections were accepted. */
+  /** The number of accepted connections. */
   logins(): number;
   close(): Promise<void>;
 }
@@ -31,10 +31,10 @@ export const SFTP_USER = 'docket';
 export const SFTP_PASSWORD = 'correct horse battery staple';
 
 const { STATUS_CODE, OPEN_MODE } = ssh2.utils.sftp;
-/** One pair for all tests of a file: making them takes longer than serving. */
+/** One pair for all tests of a file, since creating keys takes longer than serving. */
 const KEYS = ssh2.utils.generateKeyPairSync('ed25519');
 
-/** An SFTP server (version 3, without extensions) over memory that breaks as it is told. */
+/** An SFTP server (version 3, without extensions) in memory that breaks on demand. */
 export async function sftpServer(
   options: { readonly onlyKeyboard?: boolean; readonly userKey?: string } = {},
 ): Promise<SftpServer> {
@@ -92,7 +92,7 @@ export async function sftpServer(
       return handle;
     };
     const of = (handle: Buffer) => handles.get(handle.readUInt32BE(0))!;
-    /** Carries a step out unless it is told otherwise. */
+    /** Carries out a step unless there is a fault. */
     const step = (name: SftpStep, path: string, id: number, work: () => void): void => {
       steps.push([name, path]);
       const fault = state.fault(name, path);
@@ -101,7 +101,7 @@ export async function sftpServer(
         return;
       }
       if (fault.when === 'after') {
-        // What would be answered is swallowed: only the effect stays.
+        // Drop the response, so that only the effect stays.
         const { status, handle, attrs } = sftp;
         Object.assign(sftp, { status: () => {}, handle: () => {}, attrs: () => {} });
         work();

@@ -7,7 +7,7 @@ import type { ResponseCache } from '../../src/fetch/cache/response-cache.ts';
 import { luaScript } from '../../src/redis/script.ts';
 
 export interface SharedAnswersHarness {
-  /** A store of its own, told by `clock`; but a call whose holder has died is free by real time in Redis. */
+  /** A separate store with the time of `clock`. In Redis, real time decides when the call of a dead holder becomes free. */
   open(clock: Clock): ResponseCache;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export const memorySharedAnswers = async (): Promise<SharedAnswersHarness> => ({
   close: async () => {},
 });
 
-/** The production script but for the one line that reads Redis's clock: here it reads a key that the test sets. */
+/** The production script, except for the line that reads Redis's clock: here it reads a key that the test sets. */
 export const redisSharedAnswers = async (url: string): Promise<SharedAnswersHarness> => {
   const redis = new Redis(url);
   const prefix = `shared-test:${randomUUID()}:`;

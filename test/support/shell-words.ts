@@ -1,6 +1,6 @@
 /**
- * The command of an example as a shell would hand it over: variables before it, a pipe, a redirection and what follows two spaces
- * (a word on what it does) left out.
+ * The words of an example command, as a shell would pass them. Drops variables before it, a pipe, a redirection, and an
+ * explanation after two spaces.
  */
 export function shellWords(example: string): string[] {
   const command = example

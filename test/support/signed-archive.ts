@@ -12,7 +12,7 @@ import { MAIL, manifestOf, writeArtifact } from './delivery-case.ts';
 
 const DAY = 86_400_000;
 
-/** Runs of the archive that `signedArchive` makes. */
+/** The runs of the archive that `signedArchive` creates. */
 export const RUNS = { a: 'a'.repeat(32), b: 'b'.repeat(32), gone: 'c'.repeat(32), last: 'd'.repeat(32) };
 export const MAILED = '1'.repeat(32);
 export const TOLD = '2'.repeat(32);
@@ -21,14 +21,14 @@ export const BEGAN = Date.UTC(2026, 10, 16, 7, 1);
 export const keyFrom = (pem: string) => parseSigningKey(new Secret(pem), 'test');
 export const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A storage over which everything is signed with this key. */
+/** A storage in which everything is signed with this key. */
 export function signedOver(storage: ArchiveStorage, pem: string, clock: Clock) {
   const signing = runChain(storage, async () => keyFrom(pem), clock);
   return { signing, archive: createArchive(storage, clock, signing) };
 }
 type Signed = ReturnType<typeof signedOver>;
 
-/** Seals a run with a workbook and a CSV file of its own. */
+/** Seals a run with its own workbook and CSV file. */
 export async function sealRun(
   { archive }: Pick<Signed, 'archive'>,
   run: string,
@@ -44,7 +44,7 @@ export async function sealRun(
   return archive.publish(staged, manifest, artifacts, MAIL);
 }
 
-/** Two attempts at an e-mail with a decision in between, a webhook, receipts before and after, a release. */
+/** Records two attempts at an e-mail with a decision in between, a webhook, receipts before and after, and a release. */
 export async function deliverRun(
   { archive }: Signed,
   sealed: PublishedRun,
@@ -76,8 +76,8 @@ export async function deliverRun(
 }
 
 /**
- * An archive of three days in a directory: two runs, one that retention took away, one of another organization; a new key
- * on the third day, and another run.
+ * An archive of three days in a directory: two runs, one that retention removed, one of another organization, and after a
+ * new key on the third day another run.
  */
 export async function signedArchive(root: string) {
   let now = BEGAN;
@@ -101,11 +101,11 @@ export async function signedArchive(root: string) {
   await deliverRun(later, await sealRun(later, RUNS.last, now + 500), now);
   await later.signing.checkpoint('globex');
   const checkpoint = await later.signing.checkpoint('acme');
-  // The owner may be told after the checkpoint.
+  // The owner may be notified after the checkpoint.
   const sealed = await later.archive.peek({ id: RUNS.last, org: 'acme', report: 'weekly-kpi' });
   if (sealed === undefined || checkpoint === undefined) throw new Error('not sealed');
   await later.archive.putReceipts(sealed, []);
-  // The newest public key alone: it vouches for what precedes its own entries.
+  // Only the newest public key. It vouches for everything before its own entries.
   const [newest = ''] = second.publicPem.split(/(?<=-----END PUBLIC KEY-----\n)/);
   return {
     storage,

@@ -1,2 +1,2 @@
-// A thread that starts and never says that it is ready.
+// A thread that starts and never reports that it is ready.
 setInterval(() => {}, 60_000);

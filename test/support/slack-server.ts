@@ -5,7 +5,7 @@ export const SLACK_TOKEN = 'xoxb-1234-5678-abcdefghijkl';
 export const CHANNEL = 'C0123ABCDEF';
 export const PRIVATE_CHANNEL = 'G0123ABCDEF';
 
-/** Steps of a delivery at which something can go wrong. */
+/** The steps of a delivery at which something can go wrong. */
 export type SlackStep =
   | 'chat.postMessage'
   | 'files.getUploadURLExternal'
@@ -15,8 +15,8 @@ export type SlackStep =
   | 'conversations.info';
 
 /**
- * `before`: answers so instead of doing it; `after`: does it first. `cut` closes the connection without an answer. `unshared`:
- * completes, and never shares.
+ * `before`: responds with this instead of doing it; `after`: does it first. `cut` closes the connection without a response.
+ * `unshared`: completes the upload, but never shares the file.
  */
 export type SlackFault =
   | { readonly when: 'before' | 'after'; readonly error: string; readonly needed?: string }
@@ -41,7 +41,7 @@ interface StoredFile {
   readonly length: number;
   bytes: Buffer | undefined;
   completed: boolean;
-  /** Looks at `files.info` until the shares show; Slack shares a file once its checks have passed. */
+  /** The number of `files.info` requests until the shares show. Slack shares a file after its checks. */
   looks: number;
   channel: string | undefined;
 }
@@ -76,7 +76,7 @@ export async function slackServer({ looks = 1 }: { readonly looks?: number } = {
   const contentOf = (ids: readonly string[]) =>
     ids.map((id) => ({ name: files.get(id)?.name ?? '', bytes: files.get(id)?.bytes?.toString() ?? '' }));
 
-  /** What the method does, and its answer. */
+  /** Carries out a method and returns its response. */
   const act = (step: SlackStep, fields: Readonly<Record<string, string>>, body: Buffer): Record<string, unknown> => {
     const postable = (): string | undefined =>
       ![CHANNEL, PRIVATE_CHANNEL].includes(fields.channel ?? fields.channel_id ?? '')
@@ -195,12 +195,12 @@ export async function slackServer({ looks = 1 }: { readonly looks?: number } = {
     /** What people see. */
     posted,
     state,
-    /** From the next request on; undefined: it works again. */
+    /** Sets a fault from the next request on; undefined removes it. */
     fail: (step: SlackStep, fault: SlackFault | undefined): void => {
       if (fault === undefined) faults.delete(step);
       else faults.set(step, fault);
     },
-    /** Called before a request is processed, where `drop` loses it, and after it, before the answer. */
+    /** Called before a request is processed, where `drop` loses it, and after it, before the response. */
     watch: (watcher: typeof onStep): void => {
       onStep = watcher;
     },

@@ -1,12 +1,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** Where in a conversation the server departs from the good course. */
+/** The steps of a conversation at which the server can misbehave. */
 export type SmtpStep = 'greeting' | 'EHLO' | 'AUTH' | 'RSET' | 'MAIL' | 'RCPT' | 'DATA' | 'body' | 'dot';
 
 /**
- * What it does there: says a line (at `RCPT`: to the recipients in `only`), closes (`FIN`), breaks off (`RST`), goes silent (`hang`), says a line without its
- * end and closes (`cut`), repeats after this code what the client signed in with (`echo`), or calls the test, which
- * decides when the good course goes on (`meanwhile`).
+ * What the server does at a step: says a line (at `RCPT`: to the recipients in `only`), closes (`FIN`), resets (`RST`),
+ * stays silent (`hang`), says an incomplete line and closes (`cut`), repeats the client's credentials after this code
+ * (`echo`), or calls the test, which decides when to continue (`meanwhile`).
  */
 export type SmtpAct =
   | { say: string; only?: RegExp }
@@ -17,16 +17,16 @@ export type SmtpAct =
   | 'RST'
   | 'hang';
 
-/** One message's way: what is said after a reset begins another. */
+/** The conversation about one message. A reset starts another one. */
 export interface SmtpConversation {
-  /** Connections are counted from 0. */
+  /** Connections count from 0. */
   readonly connection: number;
   readonly commands: string[];
-  /** The body as it came, dots still stuffed, without the final dot. */
+  /** The body as received, with stuffed dots and without the final dot. */
   body: Buffer;
   /** Whether the final dot arrived. */
   ended: boolean;
-  /** Whether the server said 2xx to the final dot. */
+  /** Whether the server answered the final dot with 2xx. */
   accepted: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ScriptedSmtp {
   readonly url: string;
   readonly port: number;
   readonly conversations: readonly SmtpConversation[];
-  /** Breaks every open connection; it goes on listening. */
+  /** Breaks every open connection, but continues to listen. */
   cut(): void;
   /** Resolves when the client has closed every connection. */
   left(): Promise<void>;
@@ -51,14 +51,17 @@ const GOOD: Record<Exclude<SmtpStep, 'EHLO' | 'body'>, string> = {
   dot: '250 2.0.0 Queued as 4711',
 };
 
-/** Body bytes after which a `body` act comes: with the rest unread, the client cannot have handed its end over. */
+/** The bytes of the body before a `body` act. The rest is unread, so the client cannot have sent its end. */
 const BODY_BYTES = 64 * 1024;
 
 const END = '\r\n.\r\n';
 
 export type SmtpScript = Partial<Record<SmtpStep, SmtpAct>>;
 
-/** An SMTP server on a raw socket that follows RFC 5321 except at the steps of the script, which may differ by connection and by message (both from 0). */
+/**
+ * An SMTP server on a raw socket that follows RFC 5321, except at the steps of the script. The script can differ by
+ * connection and by message, both counted from 0.
+ */
 export async function scriptedSmtp(
   script: SmtpScript | ((connection: number, message: number) => SmtpScript),
   extensions: readonly string[] = [],
@@ -122,7 +125,7 @@ function converse(
   const say = (text: string): void => {
     socket.write(`${text}\r\n`);
   };
-  /** Follows the script at this step; true when there is nothing in it and the good course goes on. */
+  /** Follows the script at this step. Returns true if the script has nothing for it. */
   const follow = (step: SmtpStep): boolean => {
     const act = script[step];
     if (act === undefined) return true;
@@ -217,7 +220,7 @@ function converse(
     pieces.push(chunk);
     const lately = Buffer.concat([tail, chunk]);
     tail = lately.subarray(1 - END.length);
-    // A large body is put together once, not with each of its pieces.
+    // Join the pieces of a large body once, not with each piece.
     if (inBody && script.body === undefined && !lately.includes(END)) return;
     buffered = Buffer.concat([buffered, ...pieces.splice(0)]);
     while (!silent && !inBody && buffered.includes('\r\n')) {

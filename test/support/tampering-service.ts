@@ -1,7 +1,7 @@
 import type { ReportRequest } from '../../src/contract/report.ts';
 import { type HostileServer, hostileServer } from './hostile-server.ts';
 
-/** A report's answer as JSON, to be changed in place. */
+/** The response of a report as JSON, to be changed in place. */
 export interface ReportBody {
   meta: Record<string, unknown>;
   columns: Record<string, unknown>[];
@@ -9,13 +9,13 @@ export interface ReportBody {
   totals?: Record<string, unknown> & { compare?: Record<string, unknown> };
 }
 
-/** What the proxy does to answers; what is absent passes as it came. */
+/** The changes of the proxy. Whatever is absent passes unchanged. */
 export interface Tampering {
   readonly report?: ((body: ReportBody, request: ReportRequest) => void) | undefined;
-  /** Refuses a request for a report with 422 and this error; undefined: passes it on. */
+  /** Rejects a report request with 422 and this error; undefined passes it on. */
   readonly refuse?: ((request: ReportRequest) => Record<string, unknown> | undefined) | undefined;
   readonly catalog?: (body: { metrics: Record<string, unknown>[] }) => void;
-  /** @param url of the request, as the service's own */
+  /** @param url of the request to the service */
   readonly list?: (body: { next: string | null; results: Record<string, unknown>[] }, url: URL) => void;
 }
 
@@ -23,7 +23,7 @@ export interface TamperingService extends Pick<HostileServer, 'url' | 'requests'
   tell(lies: Tampering): void;
 }
 
-/** A proxy before a service that answers 200, over real HTTP. It tells the truth until it is told to lie. */
+/** A proxy in front of a service that answers 200, over real HTTP. It changes nothing until a test tells it to. */
 export async function tamperingService(service: string | (() => string)): Promise<TamperingService> {
   const server = await hostileServer();
   let lies: Tampering = {};
@@ -42,7 +42,7 @@ export async function tamperingService(service: string | (() => string)): Promis
       },
       ...(text === '' ? {} : { body: text }),
     });
-    // The service's own answer, which the sandbox's tests hold against the contract.
+    // The original response, which the sandbox's tests check against the contract.
     const body = JSON.parse(await asked.text());
     const path = request.url ?? '';
     if (asked.status === 200) {

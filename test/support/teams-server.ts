@@ -30,7 +30,7 @@ const messageSchema = z.strictObject({
   ]),
 });
 
-/** `cut`: the connection closes without an answer. `posts`: whether the card is in the channel then. */
+/** `cut`: closes the connection without a response. `posts`: whether the card then appears in the channel. */
 export interface FlowAnswer {
   readonly status: number | 'cut';
   readonly posts: boolean;
@@ -40,10 +40,11 @@ export interface FlowAnswer {
 const MAX_MESSAGE_BYTES = 28 * 1024;
 
 /**
- * A workflow of Teams: takes the form of learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook
- * (a message with one Adaptive Card in `attachments`) at a URL whose query is a signature, answers 202 before it runs, or what
- * its action `Response` says after it has run (learn.microsoft.com/azure/connectors/connectors-native-reqres). A deleted or
- * disabled one answers 404 or 400.
+ * A workflow of Teams. It accepts the form of
+ * learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook (a message with one
+ * Adaptive Card in `attachments`) at a URL with a signature in its query. It answers 202 before it runs, or with its action
+ * `Response` after it has run (learn.microsoft.com/azure/connectors/connectors-native-reqres). A deleted or disabled
+ * workflow answers 404 or 400.
  */
 export async function teamsServer() {
   const secret = 'dGhpc0lzVGhlU2lnbmF0dXJl';
@@ -76,12 +77,12 @@ export async function teamsServer() {
     secret,
     /** The cards that people see. */
     posted,
-    /** Bytes of each request. */
+    /** The size of each request in bytes. */
     sizes,
     answer: (next: FlowAnswer): void => {
       answer = next;
     },
-    /** Called before the workflow runs, where `drop` loses the request, and after it, before the answer. */
+    /** Called before the workflow runs, where `drop` loses the request, and after it, before the response. */
     watch: (watcher: typeof onRequest): void => {
       onRequest = watcher;
     },

@@ -11,7 +11,7 @@ import { openDeployment } from '../../src/compose/deployment.ts';
 import type { Deployment } from '../../src/services/deployment/deployment.ts';
 import { folderFor } from './delivery-case.ts';
 
-/** A deployment on the tests' Redis under a prefix of its own, and on a folder. It is removed after the test. */
+/** A deployment with a folder and the tests' Redis under a separate prefix. It is removed after the test. */
 export async function testDeployment(
   given: Partial<Pick<Deployment, 'clock' | 'log' | 'orgs' | 'prefix'>> & { readonly folder?: string } = {},
 ): Promise<Deployment & { readonly folder: string }> {

@@ -1,6 +1,6 @@
 /**
- * A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120, signed by itself, with its key. For servers of
- * the tests on the loopback interface only; a client that trusts it trusts everyone who can read this file.
+ * A self-signed certificate for `localhost` and 127.0.0.1 with its key, valid from 2020 to 2120. Only for test servers on
+ * the loopback interface: a client that trusts it trusts everyone who can read this file.
  */
 export const TLS = {
   cert: `-----BEGIN CERTIFICATE-----
@@ -22,7 +22,7 @@ EkQ02R6TmebBjiZBC1H/+Q3D5f3vBQ4FE4C4cWUorIlBaeld5wK4PQ+m
 `,
 };
 
-/** As `TLS`, for the names of servers behind a proxy: `*.docket.test`, which no resolver knows. */
+/** Like `TLS`, for servers behind a proxy with names of `*.docket.test`, which no resolver knows. */
 export const NAMED_TLS = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUOgAwIBAgIUMPCsj/3HT/U8tIHbgNTHtuCiouYwCgYIKoZIzj0EAwIw
@@ -44,7 +44,7 @@ nb9FxqICjdSaDW+pFNM9xTUsiOXLryfda7rqOzHi16tfXzyQskWaXPTA
 `,
 };
 
-/** As `TLS`, but it expired in 2020. */
+/** Like `TLS`, but expired in 2020. */
 export const EXPIRED_TLS = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBmDCCAT+gAwIBAgIUDmxNU3O35mu9wZJ78EdAVrLHN/IwCgYIKoZIzj0EAwIw

@@ -1,24 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** A command of a page, and what the page says that it prints. */
+/** A command on a page with the printed output. */
 export interface Step {
   readonly command: string;
-  /** Empty where it prints nothing. */
+  /** Empty if it prints nothing. */
   readonly output: string;
 }
 
-/** A fenced block of a page that is run. */
+/** A fenced block of a page that a test runs. */
 export interface Block {
-  /** The words behind the fence: `console`, `console terminal-1`, `sh run`, `yaml`. */
+  /** The words after the fence: `console`, `console terminal-1`, `sh run`, `yaml`. */
   readonly info: string;
   readonly steps: readonly Step[];
-  /** Of `yaml`: the file that the first line names (`# jobs/acme/org.yaml`), and its text. */
+  /** For `yaml`: the file named in the first line (`# jobs/acme/org.yaml`), and its text. */
   readonly file?: { readonly path: string; readonly text: string };
 }
 
 const FENCE = /^```(console(?: [a-z0-9-]+)?|sh run|yaml)\n([\s\S]*?)^```$/gm;
 
-/** The blocks of a Markdown page that are run, in order. A line of `sh run` is a command of which nothing is told. */
+/** The blocks of a Markdown page that a test runs, in order. A line of `sh run` is a command without a documented output. */
 export const blocksOf = (page: string): Block[] =>
   [...page.matchAll(FENCE)].map(([, info = '', body = '']) => {
     if (info !== 'yaml') return { info, steps: stepsOf(info, body) };
@@ -41,7 +41,7 @@ function stepsOf(info: string, body: string): Step[] {
     });
 }
 
-/** The page with other outputs in its blocks, in the same order. */
+/** The page with new outputs in its blocks, in the same order. */
 export function withOutputs(page: string, blocks: readonly Block[]): string {
   let index = 0;
   return page.replace(FENCE, (whole, info: string) => {
@@ -54,13 +54,13 @@ export function withOutputs(page: string, blocks: readonly Block[]): string {
   });
 }
 
-/** A shell that goes on from command to command, as a terminal does. */
+/** A shell that keeps its state between commands, like a terminal. */
 export interface Terminal {
-  /** Runs a command to its end. Both streams, in the order they were written. */
+  /** Runs a command to its end. Returns both streams in the order of output. */
   run(command: string): Promise<{ readonly output: string; readonly code: number }>;
-  /** Runs a command that goes on, until it has printed this. */
+  /** Starts a long-running command. Resolves when it has printed this. */
   start(command: string, until: string): Promise<string>;
-  /** Ends the shell and what it started. */
+  /** Ends the shell and everything that it started. */
   close(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export function terminal(cwd: string, env: Readonly<Record<string, string>>): Te
       return text.trimEnd();
     },
     close: async () => {
-      // The whole group: a command that goes on is the shell's child.
+      // Signal the whole group, since a long-running command is a child of the shell.
       if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
       child.kill('SIGKILL');
       await exited;

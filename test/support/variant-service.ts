@@ -1,7 +1,7 @@
 import { type Behaviour, json } from './hostile-server.ts';
 import { metricOf } from './reports.ts';
 
-/** Fields to write over those of an answer's part. */
+/** Fields that replace those of a part of a response. */
 type Change = Readonly<Record<string, unknown>>;
 
 export interface Variations {
@@ -22,8 +22,8 @@ interface Asked {
 }
 
 /**
- * A Compliance Service of other make: `profiles.created` and one more metric, one dimension and one more, one row a report.
- * The differences fall on the second metric and the second dimension, and on every report.
+ * A Compliance Service with differences: it has `profiles.created` and a second metric, two dimensions, and one row per
+ * report. The changes apply to the second metric, the second dimension and every report.
  */
 export function variantService({ metric, dimension, row, compare, totals, meta }: Variations): Behaviour {
   const catalog = {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** Longer than it takes on a busy machine: it ends what hangs, and no test measures it. */
+  /** Longer than a busy machine needs. It ends a test that hangs, and no test measures it. */
   readonly timeoutMs?: number;
-  /** Between two looks at a condition. */
+  /** The time between two polls of a condition. */
   readonly intervalMs?: number;
 }
 

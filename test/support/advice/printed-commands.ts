@@ -6,13 +6,13 @@ import { shellWords } from '../shell-words.ts';
 
 /** A command in a text that people read. */
 export interface PrintedCommand {
-  /** A file below `src/`, or the name of an alert. */
+  /** A file in `src/`, or the name of an alert. */
   readonly where: string;
-  /** As it stands there: `${…}` is a value. */
+  /** The text as written: `${…}` is a value. */
   readonly text: string;
 }
 
-/** Names of keys and sessions there begin with our name. */
+/** Keys and session names in these files begin with "docket", but are not commands. */
 const OTHERS = ['sandbox/api-keys.ts', 'features/accounts/account-sessions.ts'];
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
   (path) => /\.tsx?$/.test(path) && !OTHERS.includes(path),
@@ -25,7 +25,7 @@ const noticeCommands = (text: string) =>
     `docket ${command}`,
   ]);
 
-/** Commands in the texts that Docket prints: between backticks, in `<code>`, and next commands. */
+/** Commands in the texts that Docket prints: in backticks, in `<code>`, and as next commands. */
 export const SOURCE_COMMANDS: readonly PrintedCommand[] = sources.flatMap((path) => {
   const text = readFileSync(join('src', path), 'utf8').replaceAll(/^\s*(?:\*|\/\/|\/\*\*).*$/gm, '');
   const found = [
@@ -56,7 +56,7 @@ export const ALERT_COMMANDS: readonly PrintedCommand[] = rulesSchema
     ),
   );
 
-/** After these a word is a value: an id, a name, a report. */
+/** The word after one of these is a value: an id, a name or a report. */
 const BEFORE_VALUES = new Set([
   ...'--org --period --section --file --from --to --run --checkpoint --signing-key --content'.split(' '),
   ...'show retry cancel release get watch approve reject send dismiss resolve comment run backfill'.split(' '),
@@ -65,8 +65,8 @@ const BEFORE_VALUES = new Set([
 const VALUE = '_';
 
 /**
- * The shape of a command: equal for commands that differ in their values only. Values are `_`, a reason is `…`. The hash of
- * `--content` is left out: it is printed only once there is a content.
+ * The shape of a command: equal for commands that differ only in values. Values become `_`, a reason becomes `…`. The hash
+ * of `--content` is dropped, since it is printed only once there is a content.
  */
 export function commandShape(text: string): string {
   const plain = text

@@ -1,4 +1,4 @@
-/** The commands that are typed in each situation of `test/e2e/advice-typed.test.ts`, by their shapes. */
+/** The shapes of the commands that are typed in each situation of `test/e2e/advice-typed.test.ts`. */
 export const SITUATIONS = {
   'a run waits for a mail server': [
     'docket runs --state waiting',
@@ -75,7 +75,7 @@ export const SITUATIONS = {
 const ARCHIVE = 'test/cli/commands/archive.test.ts';
 const SERVERS = 'a server of its own, which a test of its command starts';
 
-/** Commands that no situation types, each with the reason; `test` types it elsewhere. */
+/** Commands that no situation types, each with the reason; `test` names the test that types it instead. */
 export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly test?: string }>> = {
   'docket archive verify': { why: 'needs a signed archive', test: ARCHIVE },
   'docket archive verify --checkpoint _': { why: 'needs a signed archive', test: ARCHIVE },

@@ -2,25 +2,25 @@ import type { CliResult } from '../docket.ts';
 import { shellWords } from '../shell-words.ts';
 import { commandShape } from './printed-commands.ts';
 
-/** Somebody who types what Docket prints, as it is printed. */
+/** A person who types commands exactly as Docket prints them. */
 export interface Typist {
-  /** The shapes of the commands that were typed. */
+  /** The shapes of the typed commands. */
   readonly typed: ReadonlySet<string>;
-  /** Adds a text that names commands, e.g. an alert. */
+  /** Adds a text that names commands, such as an alert. */
   reads(text: string): void;
   /**
-   * Types the last printed command of this shape (see `commandShape`), and expects that it is accepted. A reason is filled in, and so are
-   * the names of values such as `ID`.
+   * Types the last printed command of this shape (see `commandShape`) and expects it to succeed. Fills in reasons and
+   * values such as `ID`.
    *
-   * @param code the exit code, where the command reports something
-   * @returns what it printed
+   * @param code the exit code, for commands that report something
+   * @returns the output
    */
   types(shape: string, values?: Readonly<Record<string, string>>, code?: number): Promise<string>;
 }
 
 const WHY = 'the cause is gone';
 
-/** @param run executes the command with these arguments */
+/** @param run executes a command with these arguments */
 export function typist(run: (args: readonly string[]) => Promise<CliResult>): Typist {
   const typed = new Set<string>();
   let seen = '';
@@ -44,7 +44,7 @@ export function typist(run: (args: readonly string[]) => Promise<CliResult>): Ty
   };
 }
 
-/** Commands in lines of their own, with or without what they do behind them, and between backticks. */
+/** Commands on their own lines, with or without an explanation after them, and commands in backticks. */
 const printedIn = (text: string): string[] =>
   [...text.matchAll(/^ {2,}(?:run +)?(docket [^#\n]*?)(?: +#.*)?$|`((?:[A-Z_]+=\S+ )*docket [^`]+)`/gm)].map(
     ([, line = '', quoted = '']) => (line === '' ? quoted : line).replaceAll(/\s+/g, ' '),

@@ -1,15 +1,15 @@
-/** Thrown by each step of a process that is dead. */
+/** Thrown by each step of a dead process. */
 export class Dead extends Error {}
 
-/** A process that stops before and after each call to what outlives it, until the test lets it go on. */
+/** A process that stops before and after each call to shared storage until the test lets it continue. */
 export interface SteppedProcess {
-  /** Lets it go on to its next stop; false once it has ended. */
+  /** Continues to the next stop. False if the process has ended. */
   advance(): Promise<boolean>;
-  /** It does nothing more. A call that it stopped behind has happened. */
+  /** Stops the process for good. A call that it has already made keeps its effect. */
   kill(): Promise<void>;
 }
 
-/** Calls `target`, and stops before and after each call. */
+/** Wraps `target` so that the process stops before and after each call. */
 export type Seen = <T extends object>(target: T) => T;
 
 export function steppedProcess(work: (seen: Seen) => Promise<void>): SteppedProcess {

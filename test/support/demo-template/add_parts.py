@@ -73,7 +73,7 @@ def pivot_table():
     )
 
 
-# What the pivot table shows of the samples until it is refreshed, from B5 on.
+# The cells of the pivot table from B5 on, computed from the samples, until it is refreshed.
 PIVOT_CELLS = (
     ("Decisions ", "Profile type", None, None),
     ("Risk", *TYPES, "Grand Total"),
@@ -96,7 +96,7 @@ def alternative_text(table, title, summary):
 
 
 def add_parts(path, pivot_sheet):
-    """Adds the pivot table to a sheet, by its number, and the alternative text to the table of months."""
+    """Adds the pivot table to the sheet with this number, and the alternative text to the table of months."""
     with zipfile.ZipFile(path) as package:
         parts = {entry.filename: package.read(entry).decode("utf8") if entry.filename.endswith((".xml", ".rels", ".vml")) else package.read(entry) for entry in package.infolist()}
     overrides = {

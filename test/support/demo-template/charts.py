@@ -1,4 +1,4 @@
-"""Charts of the demo's workbook template, in one look."""
+"""Charts of the demo's workbook template, all in the same style."""
 
 from styles import AMBER, COUNT, FONT, GREY, LINE, NAVY
 

@@ -1,4 +1,4 @@
-"""The first sheet: named cells alone, and charts over the tables of the other sheets."""
+"""The first sheet: only named cells, and charts of the tables on the other sheets."""
 
 from charts import bar, columns_and_line, finish, line
 from styles import AMBER, COUNT, GREY, GROWTH, HOURS, LINE, NAVY, PALE, PAPER, POINTS, RED, SHARE, TEAL
@@ -25,7 +25,7 @@ STATUSES = (("on target", "#D4EDDA", "#14532D"), ("watch", "#FDECC8", "#7A4F00")
 
 
 def add_front_sheet(workbook, style, name, logo):
-    """@param name defines a name for a cell of this sheet"""
+    """Adds the first sheet. @param name defines a name for a cell of this sheet"""
     sheet = workbook.add_worksheet(SHEET)
     sheet.hide_gridlines(2)
     sheet.set_column("A:A", 1.5)

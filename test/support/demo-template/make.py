@@ -1,7 +1,7 @@
 """Writes jobs/demo/board.xlsx, the template of demo/board-book: /usr/bin/python3 test/support/demo-template/make.py
 
-Needs XlsxWriter (Debian: python3-xlsxwriter). The same bytes each time. People would design it in Excel; it is made by a
-program so that a change of it can be read.
+Needs XlsxWriter (Debian: python3-xlsxwriter), and writes the same bytes every time. People would design such a workbook
+in Excel. A program makes this one so that changes can be reviewed.
 """
 
 from datetime import datetime

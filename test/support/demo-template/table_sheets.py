@@ -6,7 +6,7 @@ from charts import GRID, SMALL, axis, bar, columns_and_line, finish, line
 from styles import AMBER, COUNT, DAY, FONT, GREY, HOURS, MONTH, NAVY, PALE, SHARE, TEAL
 from tables import Column, add_table, cells
 
-# Of the table that the pivot table is over. All risks, in the order in which it shows them.
+# The rows behind the pivot table: all risks, in the order in which it shows them.
 RISK_ROWS = (
     ("Low", "Individual", 90, 0.95, 20),
     ("Medium", "Entity", 20, 0.9, 40),
@@ -52,7 +52,7 @@ def add_trend_sheet(workbook, style):
         Column("Median time to decision (h)", HOURS),
         Column("RFI response rate", SHARE),
         Column("Alerts created", COUNT, total="sum"),
-        # Of this workbook alone: continued in every row.
+        # A column of this workbook only. Docket continues its formula in every row.
         Column("Decided of created", SHARE, "Months[@[Profiles decided]]/Months[@[Profiles created]]"),
     )
     rows = (
@@ -86,7 +86,7 @@ def add_trend_sheet(workbook, style):
 
 
 def add_look_up(sheet, style):
-    """Formulas below the table, by its name and by addresses: both follow it."""
+    """Formulas below the table, with its name and with addresses: both follow the table when it grows."""
     label, month = style(font_color=GREY), style(bold=True, align="left", num_format=MONTH)
     count, hours = style(align="left", num_format=COUNT), style(align="left", num_format=HOURS)
     best = "INDEX(Months[Month],MATCH(MAX(Months[Profiles created]),Months[Profiles created],0))"
@@ -140,7 +140,7 @@ def add_mix_sheet(workbook, style):
 
 
 def add_risks(workbook, sheet, style):
-    """The second table of the sheet, and sums over it: both move when the first one grows."""
+    """The second table of the sheet and its sums. Both move when the first table grows."""
     columns = (
         Column("Risk"),
         Column("Profile type"),
@@ -171,7 +171,7 @@ def risk_chart(workbook, width, height):
     chart = workbook.add_chart({"type": "bar"})
     labels = {"value": True, "font": {**SMALL, "color": NAVY}}
     chart.add_series(bar("Decisions", "=Mix!$B$23:$B$26", "=Mix!$C$23:$C$26", TEAL, gap=45, data_labels=labels))
-    # Of bars the x axis is the one of the values.
+    # In a bar chart the x axis shows the values.
     chart.set_x_axis(axis(visible=False, major_gridlines={"visible": False}))
     chart.set_y_axis(axis(reverse=True, line={"none": True}))
     return finish(chart, "Decisions by risk", width, height, None)

@@ -6,15 +6,15 @@ from styles import LINE, NAVY
 
 # header; number format; calculated: the formula of a calculated column; total: a function, or the label of the totals row
 Column = namedtuple("Column", "header number calculated total", defaults=(None, None, None))
-# The numbers of SUBTOTAL, which leave out what a filter hides.
+# The function numbers of SUBTOTAL that skip rows hidden by a filter.
 FUNCTIONS = {"sum": 109, "average": 101}
 
 
 def add_table(sheet, style, name, row, columns, rows, results):
     """
-    Adds a table whose header row is `row` (from 0) of column B on.
+    Adds a table from column B on, whose header is in `row` (from 0).
     @param rows the samples of the columns that are not calculated
-    @param results of formulas, which programs show that do not calculate: by (row of the table, column), -1: the totals row
+    @param results of formulas, for programs that do not calculate: by (row of the table, column); -1 is the totals row
     """
     head = style(bold=True, font_color="#FFFFFF", bg_color=NAVY, text_wrap=True, align="center")
     totals = any(column.total for column in columns)

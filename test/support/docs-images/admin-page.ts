@@ -14,10 +14,10 @@ import { aDoor } from '../page-auth.ts';
 import { done, NOW, OPERATOR, report, sampleAccess } from '../page-data.ts';
 import { recordingLog } from '../queue-harness.ts';
 
-/** Where the pictures' page is; nothing listens there. */
+/** The address of the page in the pictures. Nothing listens there. */
 export const PAGE_URL = 'http://docket.example';
 
-/** Anna is signed in. */
+/** The session of Anna. */
 const SESSION = { principal: OPERATOR, csrf: '0'.repeat(32) };
 const ANNA: Sessions = {
   read: async () => SESSION,
@@ -27,7 +27,7 @@ const ANNA: Sessions = {
   signOut: async () => undefined,
 };
 
-/** What the sample's run has, with the demo's e-mail, files and definition. */
+/** The data of the sample's run, with the demo's e-mail, files and definition. */
 async function demoAccess(weekly: DemoPack): Promise<Partial<Access>> {
   const text = await readFile('jobs/demo/weekly-kpi.yaml', 'utf8');
   const page = inlineImages(weekly.mail);
@@ -41,7 +41,7 @@ async function demoAccess(weekly: DemoPack): Promise<Partial<Access>> {
         name,
         kind: 'file' as const,
         type: mediaType,
-        // Those of the sample: the real ones differ with the version of the compressor.
+        // The sizes of the sample, since real ones differ with the version of the compressor.
         bytes: 48_211,
         sha256: (done.files[index] ?? done.files[0])?.sha256 ?? null,
       })),
@@ -50,7 +50,7 @@ async function demoAccess(weekly: DemoPack): Promise<Partial<Access>> {
   };
 }
 
-/** The admin page without a server, Redis or a sign-in, over the tests' sample of runs and the demo's weekly pack. */
+/** The admin page without a server, Redis or a sign-in, with the tests' sample of runs and the demo's weekly pack. */
 export async function adminPage(weekly: DemoPack): Promise<Hono<Env>> {
   const clock = manualClock(NOW);
   const door = aDoor([], { clock, log: recordingLog() }, { sessions: ANNA });
@@ -68,5 +68,5 @@ export async function adminPage(weekly: DemoPack): Promise<Hono<Env>> {
   return app;
 }
 
-/** The paths of the pages that are drawn. */
+/** The paths of the drawn pages. */
 export const PAGES = { overview: '/', report: '/reports/acme/weekly-kpi' } as const;

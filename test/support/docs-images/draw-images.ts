@@ -16,25 +16,25 @@ import type { Packs } from './image-sources.ts';
 
 const run = promisify(execFile);
 
-/** CSS pixels. */
+/** In CSS pixels. */
 const MAIL_WIDTH = 720;
 const MAIL_HEIGHT = 1_150;
 const DESKTOP = { width: 1_280, height: 1_200 } as const;
-/** Of a printed page in a picture. */
+/** The width of a printed page in a picture. */
 const PAGE_WIDTH = 1_000;
-/** Of the workbook of the board pack. */
+/** The drawn sheets of the board pack's workbook. */
 const SHEETS = ['Summary', 'Alerts by week'];
-/** Of printed pages; an A4 page of `PAGE_WIDTH` needs 86. */
+/** The resolution of printed pages. An A4 page of `PAGE_WIDTH` needs 86. */
 const DPI = 130;
 
-/** A PNG with a palette of 256 colours: a third of the size of the browser's. */
+/** A PNG with a palette of 256 colours, a third of the size of the browser's. */
 async function screenshot(
   browser: Browser,
   page: Page,
   options: Parameters<Page['screenshot']>[0] = {},
 ): Promise<Uint8Array> {
   const picture = (await page.screenshot({ animations: 'disabled', ...options })).toString('base64');
-  // The browser that drew it also reads it: no other package here decodes a PNG.
+  // The browser that drew the picture also decodes it, since no package here decodes PNG.
   const reader = await browser.newPage();
   const { width, height, pixels } = bitmapSchema.parse(await reader.evaluate(`(${READ_PIXELS})('${picture}')`));
   await reader.close();
@@ -42,8 +42,8 @@ async function screenshot(
 }
 
 /**
- * Similar colours (five bits per channel) become the most frequent of them: the shades at the edges of letters would leave a
- * palette no room for rare colours.
+ * Replaces similar colours (five bits per channel) by the most frequent one. Otherwise the shades at the edges of letters
+ * would leave no room in the palette for rare colours.
  */
 function coarse(pixels: Buffer): Uint8Array {
   const exact = new Map<number, number>();
@@ -62,7 +62,7 @@ function coarse(pixels: Buffer): Uint8Array {
 
 const bitmapSchema = z.object({ width: z.number(), height: z.number(), pixels: z.string() });
 
-/** Runs in the browser. RGBA, row by row, as base64. */
+/** Runs in the browser. Returns RGBA, row by row, as base64. */
 const READ_PIXELS = `async (base64) => {
   const blob = await (await fetch('data:image/png;base64,' + base64)).blob();
   const bitmap = await createImageBitmap(blob);
@@ -88,7 +88,7 @@ async function rasterize(pdf: string, numbers: readonly number[], folder: string
   );
 }
 
-/** Pages of a PDF, one below the other, each as paper on grey. */
+/** Pages of a PDF, one below the other, as paper on a grey background. */
 async function drawPages(
   browser: Browser,
   pdf: string,
@@ -107,11 +107,11 @@ async function drawPages(
   return picture;
 }
 
-/** Sheets of the board workbook that are drawn: the first ones, each on a page. */
+/** The drawn pages of the board workbook: the first ones. */
 const WORKBOOK_PAGES = [1, 2];
 const SIDE_WIDTH = 900;
 
-/** A template on the left, the workbook that was made from it on the right, page by page. */
+/** Draws a template on the left and the workbook made from it on the right, page by page. */
 async function drawBeside(
   browser: Browser,
   [template, filled]: readonly [string, string],
@@ -153,7 +153,7 @@ async function drawPage(
   const context = await browser.newContext({ viewport: DESKTOP, colorScheme, locale: 'en-GB' });
   await context.route('**/*', async (route) => {
     const { pathname, search } = new URL(route.request().url());
-    // It would never end.
+    // An event stream would never end.
     if (pathname.endsWith('/events')) return route.abort();
     const response = await app.request(PAGE_URL + pathname + search, { headers: { accept: 'text/html' } });
     const body = Buffer.from(await response.arrayBuffer());
@@ -169,7 +169,7 @@ async function drawPage(
   return picture;
 }
 
-/** Draws all pictures of `imageContents`, by file name. @param folder for what is made on the way */
+/** Draws all pictures of `imageContents`, by file name. @param folder for intermediate files */
 export async function drawImages(packs: Packs, folder: string): Promise<Readonly<Record<string, Uint8Array>>> {
   await mkdir(folder, { recursive: true });
   const board = packs['board-pack'];

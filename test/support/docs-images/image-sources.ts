@@ -10,7 +10,7 @@ import { readWorkbook } from '../read-files.ts';
 import { artifactNamed } from '../render-folder.ts';
 import { adminPage, PAGE_URL, PAGES } from './admin-page.ts';
 
-// What the pictures of README and docs/ show, as texts whose hashes are in docs/images/sources.json.
+// What the pictures of README and docs/ show, as texts. docs/images/sources.json has their hashes.
 
 export const IMAGES_FOLDER = 'docs/images';
 export const SOURCES_FILE = join(IMAGES_FOLDER, 'sources.json');
@@ -19,17 +19,17 @@ const PDF_TEMPLATES = 'templates/pack';
 
 export const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-/** A picture as the manifest knows it. */
+/** An entry for a picture in the manifest. */
 const imageSchema = z.strictObject({
-  /** What it is drawn from, for people. */
+  /** What the picture shows, for people. */
   shows: z.string(),
-  /** SHA-256 of the text of what it shows. */
+  /** The SHA-256 of the text of what it shows. */
   content: z.string(),
-  /** SHA-256 of the picture. */
+  /** The SHA-256 of the picture. */
   file: z.string(),
 });
 export const sourcesSchema = z.strictObject({
-  /** SHA-256 of each file of the demo, by its path. */
+  /** The SHA-256 of each file of the demo, by path. */
   definitions: z.record(z.string(), z.string()),
   images: z.record(z.string(), imageSchema),
 });
@@ -51,7 +51,7 @@ export interface ImageContent {
   readonly content: string;
 }
 
-/** All sheets as people see their cells, charts' figures among them; not the records of calls and instants. */
+/** All sheets as people see their cells, including the figures of charts, but without the sheet about the run. */
 function workbookText({ artifacts }: DemoPack): string {
   const { SheetNames, Sheets } = readWorkbook(artifactNamed(artifacts, '.xlsx').path);
   return SheetNames.filter((name) => name !== 'Run')
@@ -59,25 +59,25 @@ function workbookText({ artifacts }: DemoPack): string {
     .join('\n');
 }
 
-/** What the PDF's templates are given, and the templates. */
+/** The input of the PDF's templates, and the templates. */
 async function pdfText({ dataset, definition }: DemoPack): Promise<string> {
   const files = (await readdir(PDF_TEMPLATES)).sort();
   const templates = await Promise.all(files.map((file) => readFile(join(PDF_TEMPLATES, file), 'utf8')));
   return [JSON.stringify(buildPack(dataset, { locale: definition.locale })), ...templates].join('\n');
 }
 
-/** Sizes of files, which differ with the version of the compressor. */
+/** Removes sizes of files, which differ with the version of the compressor. */
 const withoutSizes = (text: string): string => text.replace(/\d+(\.\d+)? (kB|KB|MB)/g, '0 kB');
 const mailText = ({ mail }: DemoPack): string => withoutSizes(inlineImages(mail));
 
 async function pageText(app: Awaited<ReturnType<typeof adminPage>>, path: string): Promise<string> {
   const response = await app.request(PAGE_URL + path);
   if (response.status !== 200) throw new Error(`${path} answers ${response.status}`);
-  // Its style sheet is named by its hash; a form has a random id.
+  // Removes the random id of a form. The name of the style sheet has its hash.
   return withoutSizes(await response.text()).replace(/(name="trigger" value=")[^"]*/g, '$1');
 }
 
-/** The pictures by file name, with what each shows now. */
+/** The pictures by file name, each with what it shows now. */
 export async function imageContents(packs: Packs): Promise<Readonly<Record<string, ImageContent>>> {
   const app = await adminPage(packs['weekly-kpi']);
   const weekly = mailText(packs['weekly-kpi']);

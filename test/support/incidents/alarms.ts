@@ -18,8 +18,8 @@ const rulesSchema = z.object({
 const RULES = new URL('../../../docs/observability/alerts.yaml', import.meta.url);
 
 /**
- * What an alarm of Prometheus says, as it is sent to an operator.
- * @param labels of the series that fired it, e.g. `org`
+ * The text of a Prometheus alert, as an operator gets it.
+ * @param labels of the series that fired it, such as `org`
  */
 export async function alarmText(alert: string, labels: Readonly<Record<string, string>> = {}): Promise<string> {
   const { groups } = rulesSchema.parse(parse(await readFile(RULES, 'utf8')));

@@ -1,11 +1,11 @@
-/** The folder of an organization of its own for each script, so that no script sees what another one raised. */
+/** The folder of an organization. Each script has its own, so that scripts do not see each other's incidents. */
 export interface IncidentOrg {
   readonly id: string;
   /** More lines of `org.yaml`. */
   readonly more?: string;
 }
 
-/** `org.yaml`; its key is in `secrets/<id>.key`, the URL of its mail server in `secrets/<id>.smtp`. */
+/** `org.yaml`. Its key is in `secrets/<id>.key`, and the URL of its mail server in `secrets/<id>.smtp`. */
 export const orgYaml = (id: string, folder: string, more = ''): string => `version: 1
 name: ${id}
 org: current
@@ -16,7 +16,7 @@ budget: { calls: 1000, window: 1 }
 smtp: { url: { file: "${folder}/secrets/${id}.smtp" }, from: reports@${id}.example }
 ${more}`;
 
-/** A report of one figure. @param deliveries YAML of the entries, one line each */
+/** A report with one figure. @param deliveries YAML of the entries, one line each */
 export const reportYaml = (
   id: string,
   {

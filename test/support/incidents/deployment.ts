@@ -27,49 +27,49 @@ import { type TerminalOperator, terminalOperator } from './terminal-operator.ts'
 
 type Env = Readonly<Record<string, string>>;
 
-/** What a mail server does: always, or with its nth message from 0. */
+/** The behaviour of a mail server: always, or for the nth message from 0. */
 export type MailScript = SmtpScript | ((message: number) => SmtpScript);
 
-/** A mail server whose behaviour is changed while it runs. */
+/** A mail server whose behaviour can change while it runs. */
 export interface MailServer extends ScriptedSmtp {
   script: MailScript;
 }
 
-/** Everything of a deployment that incidents happen to: Docket, Redis, the service and a mail server for each organization. */
+/** A deployment that incidents happen to: Docket, Redis, the service and a mail server per organization. */
 export interface IncidentDeployment {
   readonly folder: string;
   readonly redis: RestartableRedis;
   readonly sandbox: Sandbox;
-  /** `docket start` with these roles. @param env of this process alone */
+  /** Starts `docket start` with these roles. @param env for this process only */
   start(roles?: string, env?: Env): Promise<RunningProcess & { readonly url: string }>;
-  /** Steps the clocks of all processes and commands, e.g. `-25h`, `+90`. */
+  /** Steps the clocks of all processes and commands, such as `-25h` or `+90`. */
   setClock(offset: string): Promise<void>;
   /** Adds an organization with one report, `weekly`. */
   addOrg(id: string, options?: OrgOptions): Promise<MailServer>;
-  /** Adds a token of this name, for all organizations. */
+  /** Adds a token with this name for all organizations. */
   addPerson(name: string): Promise<void>;
-  /** Writes the key of an organization; `label` as in the sandbox. */
+  /** Writes the key of an organization. `label` is that of the sandbox. */
   setKey(org: string, label: string): Promise<void>;
   write(path: string, content: string): Promise<void>;
-  /** Replaces the definition of `<org>/weekly`, and waits until the running processes have read it. */
+  /** Replaces the definition of `<org>/weekly`, and waits until the running processes have loaded it. */
   define(org: string, report: Parameters<typeof reportYaml>[1]): Promise<void>;
-  /** The same for any `<org>/<report>`, with this text. */
+  /** Replaces the text of any `<org>/<report>`, and waits in the same way. */
   replace(report: string, content: string): Promise<void>;
-  /** Asks for a run of `<org>/<report>`, by default `weekly`, as a person did before the incident. */
+  /** Triggers a run of `<org>/<report>`, by default `weekly`. */
   trigger(org: string, report?: string): Promise<string>;
-  /** What a minute does to runs whose worker was killed: the next worker that starts takes them over. */
+  /** Expires the locks of runs whose worker was killed, so that the next worker takes them over immediately. */
   expireLocks(runs: readonly string[]): Promise<void>;
-  /** Until the newest run of `<org>/weekly`, or of this `<org>/<report>`, is in one of these states. */
+  /** Waits until the newest run of `<org>/weekly`, or of this `<org>/<report>`, is in one of these states. */
   runIn(org: string, ...states: RunState[]): Promise<RunRecord>;
-  /** Until what the running processes say of themselves is so. */
+  /** Waits until the reports of the running processes match. */
   processes(what: string, wanted: (reports: readonly ProcessReport[]) => boolean): Promise<void>;
-  /** A command on the machine that Docket runs on, without a terminal. */
+  /** Runs a command on Docket's machine, without a terminal. */
   command(args: readonly string[], env?: Env): Promise<CliResult>;
-  /** An operator at the terminal of the machine that Docket runs on. */
+  /** An operator at a terminal of Docket's machine. */
   terminal(env?: Env): TerminalOperator;
-  /** The token of an operator for this organization alone, for `*` of one for all. */
+  /** The token of an operator of this organization, or of all for `*`. */
   token(org: string): string;
-  /** An operator before the page, signed in with this token. */
+  /** An operator who is signed in to the page with this token. */
   page(org: string): Promise<PageOperator>;
   close(): Promise<void>;
 }
@@ -78,13 +78,13 @@ export interface OrgOptions extends NonNullable<Parameters<typeof reportYaml>[1]
   /** More lines of `org.yaml`. */
   readonly org?: string;
   readonly mail?: MailScript;
-  /** Label of its key in the sandbox. */
+  /** The label of its key in the sandbox. */
   readonly key?: string;
 }
 
 const POLL = { timeoutMs: 120_000, intervalMs: 50 };
 
-/** @param env added to that of every process and command */
+/** @param env added to the environment of every process and command */
 export async function incidentDeployment(env: (folder: string) => Env = () => ({})): Promise<IncidentDeployment> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-incidents-'));
   const [preload, redis, sandbox] = await Promise.all([
@@ -109,7 +109,7 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
     FAKETIME_TIMESTAMP_FILE: clock,
     FAKETIME_NO_CACHE: '1',
     DONT_FAKE_MONOTONIC: '1',
-    // The log has only lines of JSON, and the terminal only what Docket says.
+    // The log must contain only JSON, and the terminal only output of Docket.
     NODE_NO_WARNINGS: '1',
     COMPLIANCE_API_URL: sandbox.url,
     REDIS_URL: redis.url,
@@ -127,7 +127,7 @@ export async function incidentDeployment(env: (folder: string) => Env = () => ({
     if (key === undefined) throw new Error(`The sandbox has no key ${label}.`);
     await write(`secrets/${org}.key`, key);
   };
-  // In this process, and before any other reads the file.
+  // In this process, before any other process reads the file.
   const createToken = async (name: string, ...more: string[]): Promise<string> => {
     const args = ['tokens', 'create', '--name', name, '--role', 'operator', ...more];
     const ended = await runCommand(args, { env: { DOCKET_ADMIN_TOKENS: all.DOCKET_ADMIN_TOKENS } });

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { countOf, type Step } from './steps.ts';
 
-/** The incidents in the order of the table: name, alarm that fires; null: a person calls. */
+/** The incidents in the order of the table: name and alert that fires. With null, a person calls instead. */
 export const INCIDENTS = {
   'Mail server refuses': 'DocketRunFailed',
   'Mail server accepts, then is silent': 'DocketDeliveryUnknown',
@@ -51,14 +51,14 @@ const HEADER = [
   'Outside of Docket',
 ];
 
-/** The cells of a line of the table. */
+/** The cells of a line in the table. */
 const cells = (line: string): string[] =>
   line
     .split(/(?<!\\)\|/)
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** The table's lines by incident. */
+/** The lines of the table by incident. */
 export function readRows(text: string): ReadonlyMap<string, readonly string[]> {
   const rows = text
     .split('\n')
@@ -90,7 +90,7 @@ function rowOf(incident: Incident, page: readonly Step[], terminal: readonly Ste
 }
 
 /**
- * Compares the counts of an incident with its line in the documentation; with `INCIDENTS=write` in the environment it
+ * Compares the step counts of an incident with its line in the documentation. With `INCIDENTS=write` in the environment,
  * writes the line instead.
  */
 export function checkRow(incident: Incident, page: readonly Step[], terminal: readonly Step[]): void {
@@ -113,7 +113,7 @@ export function checkRow(incident: Incident, page: readonly Step[], terminal: re
   );
 }
 
-/** From the header to the end of the last line. */
+/** The table from its header to the end of its last line. */
 const TABLE = /^\| Incident \|.*(?:\n\|.*)*/m;
 
 function formatTable(rows: ReadonlyMap<string, readonly string[]>): string {

@@ -11,17 +11,17 @@ import type { TerminalOperator } from './terminal-operator.ts';
 const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 
 interface Scripts {
-  /** The organizations of the two operators: each has an incident of its own, or both see the same. */
+  /** The organizations of the two operators: each has its own incident, or both see the same one. */
   readonly orgs: { readonly page: string; readonly terminal: string };
-  /** Brings the incident about, before the operators come. */
+  /** Causes the incident before the operators arrive. */
   readonly raise?: () => Promise<unknown>;
-  /** The same once the operators have signed in. */
+  /** Causes the incident after the operators have signed in. */
   readonly strike?: () => Promise<unknown>;
   readonly page: (operator: PageOperator) => Promise<void>;
   readonly terminal: (operator: TerminalOperator) => Promise<void>;
-  /** What a person says who calls, where no alarm fires. */
+  /** What a caller says, if no alert fires. */
   readonly called?: (orgs: Scripts['orgs']) => string;
-  /** The page of the documentation that the operator at the terminal reads. */
+  /** The documentation page that the operator at the terminal reads. */
   readonly guide?: string;
   /** Added to the environment of the operator at the terminal. */
   readonly env?: () => Readonly<Record<string, string>>;

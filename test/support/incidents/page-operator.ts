@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { type Step, stepLog } from './steps.ts';
 
-/** Time for what is visible to come about; it ends what hangs. */
+/** The time until something must be visible. It ends a test that hangs. */
 const TIMEOUT_MS = 45_000;
 
 type Role = 'link' | 'button' | 'radio' | 'checkbox';
@@ -9,29 +9,29 @@ type Role = 'link' | 'button' | 'radio' | 'checkbox';
 export interface PageOperator {
   readonly page: Page;
   readonly steps: readonly Step[];
-  /** Opens the overview: where everybody begins. */
+  /** Opens the overview, where every operator starts. */
   opens(): Promise<void>;
-  /** Waits until this is visible, in the page's content; the text of the element. */
+  /** Waits until this is visible in the content of the page. Returns the text of the element. */
   reads(text: string | RegExp): Promise<string>;
   /** Clicks a link of the menu. */
   visits(name: string): Promise<void>;
-  /** Clicks the first visible element of this role and accessible name. */
+  /** Clicks the first visible element with this role and accessible name. */
   clicks(role: Role, name: string | RegExp): Promise<void>;
   /** Opens the form behind a button such as `Retry deliveries…`. */
   opensForm(label: string | RegExp): Promise<void>;
   fills(label: string | RegExp, value: string): Promise<void>;
   /** Chooses an option of a list by its text. */
   chooses(label: string | RegExp, option: string): Promise<void>;
-  /** Does something to what is not Docket's; the page must name it. */
+  /** Repairs something outside of Docket. The page must name it. */
   repairs(what: string, named: string | RegExp, repair: () => unknown): Promise<void>;
 }
 
-/** @param url of the overview; the page is signed in */
+/** @param url of the overview, for a signed-in page */
 export function pageOperator(page: Page, url: string): PageOperator {
   const log = stepLog();
   page.setDefaultTimeout(TIMEOUT_MS);
   const main = page.locator('main');
-  /** The first visible one; the error shows what the page says instead. */
+  /** The first visible element. The error shows what the page says instead. */
   const shown = async (locator: Locator, what: string | RegExp): Promise<Locator> => {
     const found = locator.filter({ visible: true }).first();
     await found.waitFor().catch(async (cause: unknown) => {
@@ -86,7 +86,7 @@ export function pageOperator(page: Page, url: string): PageOperator {
   };
 }
 
-/** The visible name of a control: its label, or its text. */
+/** The visible name of a control: its label or its text. */
 const nameOf = async (control: Locator): Promise<string> => {
   const name = await control.evaluate(
     (element: {

@@ -1,4 +1,4 @@
-/** What an operator did: `field`: filled in; `outside`: done to something that is not Docket's, e.g. a mail server. */
+/** A step of an operator. `field`: filled in; `outside`: done to something outside of Docket, such as a mail server. */
 export interface Step {
   readonly kind: 'click' | 'field' | 'command' | 'outside';
   readonly text: string;
@@ -18,7 +18,7 @@ export function stepLog(): StepLog {
 export const countOf = (steps: readonly Step[], ...kinds: Step['kind'][]): number =>
   steps.filter(({ kind }) => kinds.includes(kind)).length;
 
-/** An action that several operators ask for, and that is done once all of them have read that it is needed. */
+/** A repair that is done once all operators have read that it is needed. */
 export function sharedRepair(operators: number, repair: () => unknown): () => Promise<void> {
   let asked = 0;
   let done = () => {};
@@ -27,7 +27,7 @@ export function sharedRepair(operators: number, repair: () => unknown): () => Pr
     done = resolve;
     failed = reject;
   });
-  // The operators await it; the first failure of one of them may come before the others ask.
+  // The operators await it. A failure may come before all of them do.
   repaired.catch(() => {});
   return async () => {
     asked += 1;

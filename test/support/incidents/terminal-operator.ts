@@ -2,22 +2,22 @@ import { stripVTControlCharacters } from 'node:util';
 import { runOnTerminal } from '../pseudo-terminal.ts';
 import { type Step, stepLog } from './steps.ts';
 
-/** What an operator sees at 80 columns; a terminal breaks lines that are longer. */
+/** The columns of the operator's terminal, which wraps longer lines. */
 const COLUMNS = 80;
 
 export interface TerminalOperator {
   readonly steps: readonly Step[];
-  /** Text that the operator has got otherwise, such as an alarm. */
+  /** Text that the operator gets in another way, such as an alert. */
   receives(text: string): void;
   /**
-   * Types a command. It must have been named by what the operator has read so far, and so must each value in it; only
-   * `{why}`, a reason in the operator's own words, need not.
+   * Types a command. What the operator has read so far must name the command and each value in it; only `{why}`, a reason
+   * in the operator's own words, is free.
    *
-   * @param command e.g. `docket runs retry {run} --reason {why}`
+   * @param command such as `docket runs retry {run} --reason {why}`
    * @param values by the names in braces
-   * @param answer pressed when it asks yes or no
-   * @param expected its exit code, where it reports a problem
-   * @returns what it printed
+   * @param answer the key to press at a yes-or-no prompt
+   * @param expected the exit code, if the command reports a problem
+   * @returns the output
    */
   types(
     command: string,
@@ -25,25 +25,25 @@ export interface TerminalOperator {
     answer?: 'y' | 'n',
     expected?: number,
   ): Promise<Printed>;
-  /** Does something to what is not Docket's; what the operator has read must name it. */
+  /** Repairs something outside of Docket. What the operator has read must name it. */
   repairs(what: string, named: RegExp, repair: () => unknown): Promise<void>;
 }
 
 export interface Printed {
-  /** Without control characters; lines as Docket wrote them. */
+  /** The text without control characters, with the lines as Docket wrote them. */
   readonly text: string;
   readonly code: number | null;
-  /** The first group of the pattern, or all of it; throws when it is not there. */
+  /** The first group of the pattern, or the whole match. Throws if there is none. */
   reads(pattern: RegExp): string;
 }
 
-/** @param options.env of each command */
+/** @param options.env for each command */
 export function terminalOperator(options: {
   readonly env: () => Readonly<Record<string, string>>;
   readonly cwd: string;
 }): TerminalOperator {
   const log = stepLog();
-  // `docket` and its help are what everybody begins with.
+  // Everybody knows `docket` and its help.
   let seen = 'docket --help\n';
   const flat = () => seen.replaceAll(/\s+/g, ' ');
 
@@ -52,7 +52,7 @@ export function terminalOperator(options: {
       .split(/\{\w+\}/)
       .map((literal) => literal.trim().split(/\s+/).map(escapePattern).join('\\s+'))
       .filter((literal) => literal !== '')
-      // Named with another value, with none (`ID`), or cut short after the options that matter.
+      // The command may be named with another value, with a placeholder (`ID`), or without its last options.
       .join('\\s+(?:"[^"]*"|\\S+)\\s+');
     if (!new RegExp(pattern).test(seen)) throw new Error(`Nothing named \`${command}\`. What was read:\n${seen}`);
     for (const [name, value] of Object.entries(values)) {
@@ -90,7 +90,7 @@ export function terminalOperator(options: {
       if (answered) log.add('field', answer ?? '');
       const text = stripVTControlCharacters(screen).replaceAll('\r', '');
       seen += `${text}\n`;
-      // What `docket doctor` finds is no failure of its own.
+      // The findings of `docket doctor` are not a failure of the command.
       if (code !== expected && args[0] !== 'doctor') throw new Error(`\`${command}\` ended with ${code}:\n${text}`);
       return {
         text,

@@ -1,15 +1,15 @@
 import { connect } from 'node:net';
 import { createServer, type SecureContextOptions } from 'node:tls';
 
-/** TLS before a server without it. */
+/** Adds TLS to a server without it. */
 export interface TlsProxy {
   readonly port: number;
-  /** Shows this certificate to the next connections. */
+  /** Uses this certificate for new connections. */
   present(certificate: SecureContextOptions): void;
   close(): Promise<void>;
 }
 
-/** @param port of the server on 127.0.0.1 that it passes everything to */
+/** @param port of the server on 127.0.0.1 behind the proxy */
 export async function tlsProxy(port: number, certificate: SecureContextOptions): Promise<TlsProxy> {
   const server = createServer(certificate, (socket) => {
     const upstream = connect(port, '127.0.0.1');

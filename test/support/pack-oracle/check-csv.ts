@@ -29,7 +29,7 @@ function expectReadAt(text: string, reading: ReadFigure | undefined, formatted: 
   }
 }
 
-/** The values of a CSV file: raw ones are exact, formatted ones as a person reads them. */
+/** Checks the values of a CSV file: raw values exactly, formatted values as a person reads them. */
 export function checkCsv(
   paths: { readonly rows: string; readonly totals: string | undefined },
   section: ExpectedSection,
@@ -118,7 +118,7 @@ export function checkCsv(
       at += 1;
     }
     for (const { id: metric } of statuses) {
-      // A row without bucket and group is of the same days as the totals.
+      // A row without bucket and group covers the same days as the totals.
       const isWhole = row !== undefined && row.bucket === null && dimensions.length === 0;
       const one = judgementOf(judged, section, metric, isWhole ? undefined : row);
       expect(record[at], `${id} csv ${metric}`).toBe(

@@ -59,7 +59,7 @@ function expectChange(text: string, figure: Figure, kind: Compared, where: strin
   else expect(showsChange(size ?? '', figure.now ?? 0, before, figure.unit), why).toBe(true);
 }
 
-/** `+12.4%`, `-0.6 pp, worse`, `–` without one. */
+/** `+12.4%` or `-0.6 pp, worse`; `–` for no change. */
 function expectShortChange(text: string, figure: Figure, kind: Compared, where: string): void {
   const before = figure.others[kind];
   const comparable = before?.comparable === true && !figure.provisional && figure.now !== null && before.value !== null;
@@ -83,7 +83,7 @@ function expectShortChange(text: string, figure: Figure, kind: Compared, where: 
   expect(showsChange(size, now, was, figure.unit), why).toBe(true);
 }
 
-/** A figure with its status where it is judged: `83.0% (■ breached, target 90.0%)`. Returns the figure's text. */
+/** Checks a figure with its status if it has one: `83.0% (■ breached, target 90.0%)`. Returns the figure's text. */
 function expectJudged(
   text: string,
   one: Judged | undefined,
@@ -101,7 +101,7 @@ function expectJudged(
   return match?.groups?.value ?? '';
 }
 
-/** The headline figures and the tables of an e-mail, as its plain text shows them. */
+/** Checks the headline figures and tables in the plain text of an e-mail. */
 export function checkEmail(
   text: string,
   { period, sections, judged }: PackToCheck,
@@ -118,7 +118,7 @@ export function checkEmail(
     const { id, granularity, dimensions, metrics, rows, kinds, toDate, order, total } = section;
     const start = lines.indexOf(id.toUpperCase());
     if (start < 0) {
-      // No place for it: it is named, or counted.
+      // If there is no room for the section, the e-mail names or counts it.
       expect(text, `${id} in ${text}`).toMatch(/\d+ more sections? (is|are) /);
       continue;
     }
@@ -191,7 +191,7 @@ export function checkEmail(
   expect({ breached: apart('breached'), watch: apart('watch') }).toEqual(fewStatuses(sections, judged, period));
 }
 
-/** A tile is of one section's totals, with the comparisons of all sections that show them. */
+/** Checks a tile, which shows the totals of one section with the comparisons of all sections that show them. */
 function checkTiles(
   lines: readonly string[],
   { period, sections, judged }: Pick<PackToCheck, 'period' | 'sections' | 'judged'>,

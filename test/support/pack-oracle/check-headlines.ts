@@ -3,10 +3,10 @@ import { wordOf } from './checked.ts';
 import type { Said } from './headlines.ts';
 import { shows, showsDifference } from './shown.ts';
 
-/** What is said of a figure of the report's own period and scope beside its label. */
+/** The words beside the label of a figure with the report's own period and scope. */
 const OF_OWN = /^(?:(?:now, |as read |so far)[^;]*(?:; )?)*$/;
 
-/** Whether the name says what the figure is of; undefined if it does. */
+/** What is wrong if the name does not say what the figure is based on; undefined if it does. */
 function namesScope(scope: string, { place, values, section }: Said): string | undefined {
   if (section !== undefined && !scope.startsWith(section)) return `no section ${section} in "${scope}"`;
   const rest = section === undefined ? scope : scope.slice(section.length).replace(/^; /, '');
@@ -15,7 +15,7 @@ function namesScope(scope: string, { place, values, section }: Said): string | u
   return values.every((value) => rest.includes(value)) ? undefined : `no ${values.join()} in "${scope}"`;
 }
 
-/** Why a sentence does not say this; undefined if it does. */
+/** What is wrong if a sentence does not say this; undefined if it does. */
 export function saysNot(sentence: string, said: Said): string | undefined {
   const { label, value, unit, judged, changes } = said;
   if (!sentence.startsWith(label)) return 'another label';
@@ -49,7 +49,7 @@ export function changesNot(
 
 const MAX_HEADLINES = 5;
 
-/** The sentences are those that have to be said, in their order, each figure once. */
+/** Checks that the sentences are the expected ones in their order, each figure once. */
 export function checkHeadlines(sentences: readonly string[], expected: readonly Said[]): void {
   const all = `${sentences.join('\n')}\n${JSON.stringify(expected)}`;
   expect(sentences.length, all).toBe(Math.min(expected.length, MAX_HEADLINES));

@@ -4,7 +4,8 @@ import type { Checked, PackToCheck } from './checked.ts';
 import type { ExpectedSection, ReadFigure } from './expected.ts';
 import type { GivenTarget } from './judged.ts';
 
-// The fields of `manifest.json` that judge figures, as docs/internals/archive.md names them. Nothing of src/ is used here.
+// Checks the fields of `manifest.json` that judge figures, as docs/internals/archive.md names them. It uses nothing of
+// src/.
 
 const group = z.object({ dimension: z.string(), value: z.string() });
 const days = z.object({ from: z.string(), to: z.string() });
@@ -80,7 +81,7 @@ const readingsOf = ({ id: section, rows, totalRead = [] }: ExpectedSection) => {
     as_of: at,
     correlation_id: id,
   });
-  // The groups of one bucket share a reading.
+  // The groups of a bucket share a reading.
   const byBucket = new Map(rows.map(({ bucket, read = [] }) => [bucket, read]));
   return [
     ...[...byBucket].flatMap(([bucket, read]) => read.map((one) => recordOf('rows', bucket, one))),
@@ -90,7 +91,8 @@ const readingsOf = ({ id: section, rows, totalRead = [] }: ExpectedSection) => {
 const inOrder = (list: readonly unknown[]): string[] => list.map((one) => JSON.stringify(one)).sort();
 
 /**
- * Every judgement with its figure, status and target, every reading, and the days of each section. Returns the headlines.
+ * Checks every judgement with its figure, status and target, every reading, and the days of each section. Returns the
+ * headlines.
  * @param text of `manifest.json`
  */
 export function checkManifest(text: string, { sections, judged, targets }: PackToCheck, checked: Checked): string[] {

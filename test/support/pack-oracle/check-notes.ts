@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { type Checked, escaped } from './checked.ts';
 import { changeIn, type ExpectedSection } from './expected.ts';
 
-/** Whatever is compared although unlike, or not compared because of it, has a note. */
+/** Checks that every comparison of different lengths, and every comparison left out for that reason, has a note. */
 export function checkNotes(texts: readonly string[], section: ExpectedSection, checked: Checked): void {
   const { total, rows, kinds, metrics, granularity, range, over } = section;
   if (metrics.every(({ id }) => id.startsWith('cohort.'))) return;
@@ -17,7 +17,7 @@ export function checkNotes(texts: readonly string[], section: ExpectedSection, c
       );
       checked.notes += 1;
     }
-    // A provisional figure has a note of its own.
+    // A provisional figure has its own note.
     const refused = Object.values(whole ?? {}).some(
       ({ provisional, others: { [kind]: other } }) => !provisional && other?.comparable === false,
     );
@@ -35,7 +35,7 @@ export function checkNotes(texts: readonly string[], section: ExpectedSection, c
   }
   for (const { label, first } of metrics) {
     if (range === undefined || range.from >= first) continue;
-    // Where no metric of the section has data, one sentence says so for all.
+    // If no metric of the section has data, one sentence says so for all of them.
     const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(first));
     const none = range.to < first ? `|No figures before ${day}` : '';
     expect(texts.join('\n')).toMatch(new RegExp(`${escaped(label)} has (no data before|data from) ${first}${none}`));

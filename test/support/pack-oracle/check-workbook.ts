@@ -26,14 +26,14 @@ const BUCKETS = { day: 'Day', week: 'Week starting', month: 'Month' } as const;
 type Reader = (figure: Figure) => number | null;
 interface Column {
   readonly header: RegExp;
-  /** Of a number in a cell; `change` has a unit of its own. */
+  /** The role of a number in a cell. A `change` has its own unit. */
   readonly role: 'value' | 'other' | 'change' | 'to_date';
   readonly metric: string;
   readonly kind?: Compared;
   readonly read: Reader;
 }
 
-/** The columns of a metric, with the headers of the workbook. */
+/** The columns of a metric with their headers in the workbook. */
 function columnsOf(section: ExpectedSection, metric: string, label: string): Column[] {
   const name = escaped(label);
   const { kinds, toDate } = section;
@@ -81,7 +81,7 @@ function expectCell(cell: CellObject | undefined, expected: number | null, facto
   }
 }
 
-/** A change of few cases is a difference in the unit of the figures, never a percentage. */
+/** Checks a change. With few cases it is a difference in the unit of the figures, never a percentage. */
 function expectChange(
   cell: CellObject | undefined,
   expected: number | null,
@@ -96,7 +96,7 @@ function expectChange(
   expect(String(cell?.z).includes('%'), `${where}: ${cell?.z}`).toBe(!few);
 }
 
-/** The number of cases stands in the format of a cell of few, and of no other. */
+/** Checks that the number of cases is in the format of a cell with few cases, and of no other. */
 function expectCases(
   cell: CellObject | undefined,
   { role, kind }: Column,
@@ -118,7 +118,7 @@ function expectCases(
   if (few !== undefined) checked.few += 1;
 }
 
-/** Compares every cell of a section's sheet with what it has to be. */
+/** Compares every cell of a section's sheet with the expected value. */
 export function checkWorkbook(path: string, pack: PackToCheck, checked: Checked, units: UnitsShown): void {
   const book = readWorkbook(path);
   for (const section of pack.sections) {
@@ -143,7 +143,7 @@ function checkTable(
 ): void {
   const { granularity, dimensions, metrics, rows, total, id } = section;
   expect(shownRows, id).toHaveLength(rows.length);
-  // Below a narrow empty row.
+  // The totals are below a narrow empty row.
   const totals = below[1] ?? [];
   let at = 0;
   const week = granularity === 'week' ? 1 : 0;
@@ -194,7 +194,7 @@ function checkTable(
         if (expected === null) checked.dashes += 1;
       }
       at += 1;
-      // Beside the figure that is judged.
+      // The status is beside the judged figure.
       if (column.role !== 'value' || !judged.some((one) => one.section === id && one.metric === metric)) continue;
       expect(headers[at]).toBe(`${label}: status`);
       for (const [index, row] of rows.entries())
@@ -229,7 +229,7 @@ function checkTransposed(
     const unit = match?.groups?.unit;
     noteUnit(units, metric, factorOf(unit));
     const shown = headers.length - 1 - (hasStatus ? 2 : 0);
-    // Totals are beside them only where they differ.
+    // Totals are shown beside the figures only if they differ.
     const sets = [row.figures, ...(shown > columns.length && total !== undefined ? [total] : [])];
     expect(shown, headers.join(' | ')).toBe(sets.length * columns.length);
     const one = judgementOf(judged, section, metric, undefined) ?? judgementOf(judged, section, metric, row);
@@ -246,7 +246,7 @@ function checkTransposed(
         if (column.role === 'change') checked.changes += expected === null ? 0 : 1;
         if (expected === null) checked.dashes += 1;
         at += 1;
-        // Target and status are beside the figure that is judged: the last one, which is the total where there is one.
+        // Target and status are beside the judged figure, which is the last one: the total if there is one.
         if (!hasStatus || column.role !== 'value' || nth !== sets.length - 1) continue;
         expect(headers.slice(at, at + 2)).toEqual(['Target', 'Status']);
         if (one === undefined) expect(line[at]?.v ?? '', `${id} ${metric} target`).toBe('');

@@ -3,9 +3,9 @@ import { type ExpectedRow, type ExpectedSection, type Figure, fewCases } from '.
 import type { GivenTarget, Judged, Verdict } from './judged.ts';
 import { factorOf } from './shown.ts';
 
-// What all checks of a pack need. Nothing of src/ is used here.
+// What all checks of a pack share. It uses nothing of src/.
 
-/** How the catalog calls the values of a dimension. */
+/** The catalog's label for a value of a dimension. */
 export type LabelOf = (dimension: string, value: string | null) => string;
 
 export const OF: Readonly<Record<Compared, string>> = {
@@ -24,7 +24,7 @@ const SHAPES = {
   undefined: '○ undefined',
 } as const;
 
-/** As sentences and formatted files name a status; raw files have the name itself. */
+/** The words for a status in sentences and formatted files. Raw files have the name itself. */
 export const STATUS_WORDS = {
   on_target: 'on target',
   watch: 'watch',
@@ -33,9 +33,9 @@ export const STATUS_WORDS = {
 } as const;
 
 const soFarOf = ({ soFar }: Pick<Judged, 'soFar'>): string => (soFar ? ' so far' : '');
-/** Shape and word of a status. */
+/** The shape and word of a status. */
 export const shapeOf = (one: Pick<Judged, 'status' | 'soFar'>): string => `${SHAPES[one.status]}${soFarOf(one)}`;
-/** The word of a status, as sentences have it. */
+/** The word of a status in a sentence. */
 export const wordOf = (one: Pick<Judged, 'status' | 'soFar'>): string => `${STATUS_WORDS[one.status]}${soFarOf(one)}`;
 
 export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
@@ -47,7 +47,7 @@ export const figureOf = (figures: Readonly<Record<string, Figure>>, metric: stri
   return figure;
 };
 
-/** Of a section: the judgement of a row, or of the totals. */
+/** The judgement of a row or of the totals of a section. */
 export const judgementOf = (
   judged: readonly Judged[],
   { id, dimensions }: ExpectedSection,
@@ -56,14 +56,14 @@ export const judgementOf = (
 ): Judged | undefined => {
   const ofGroup = row !== undefined && dimensions.length > 0;
   const group = ofGroup ? (row.groups[0] ?? null) : null;
-  // Only rows of one dimension have a status, and a row without a value of it is no total.
+  // Only rows with one dimension have a status. A row without a value of it is not a total.
   if (ofGroup && (dimensions.length > 1 || group === null)) return undefined;
   return judged.find(
     (one) => one.section === id && one.metric === metric && one.bucket === (row?.bucket ?? null) && one.group === group,
   );
 };
 
-/** A figure's text without the number of its cases, which stands behind it where they are few, and only there. */
+/** The text of a figure without the number of its cases, which must follow it if there are few, and only then. */
 export function withoutCases(
   text: string,
   unit: string | null,
@@ -77,35 +77,35 @@ export function withoutCases(
 }
 
 export interface Checked {
-  /** Figures in cells, fields and texts. */
+  /** The number of figures in cells, fields and texts. */
   cells: number;
-  /** Cells of few cases. */
+  /** The number of cells with few cases. */
   few: number;
   changes: number;
   dashes: number;
   statuses: number;
   notes: number;
   headlines: number;
-  /** Readings and gaps of the manifest. */
+  /** The number of readings and gaps in the manifest. */
   readings: number;
-  /** Of the manifest's judgements. */
+  /** The judgements of the manifest, counted by status. */
   readonly byStatus: Record<Verdict, number>;
 }
-/** The units of a pack's headers and texts by metric, as raw units in one of them; p50 and p90 of one thing are one. */
+/** The displayed units per metric, as raw units in one of them. p50 and p90 of the same duration share them. */
 export type UnitsShown = Map<string, Set<number>>;
 
 export function noteUnit(units: UnitsShown, metric: string, factor: number): void {
   const thing = metric.replace(/_p\d+$/, '');
   units.set(thing, (units.get(thing) ?? new Set()).add(factor));
 }
-/** Of a text such as `33.9 hours`. */
+/** Records the unit of a text such as `33.9 hours`. */
 export function noteUnitIn(text: string, units: UnitsShown, metric: string, unit: string | null): void {
   if (unit === 'seconds' && text !== '–') noteUnit(units, metric, factorOf(/[a-z]+$/.exec(text)?.[0]));
 }
 
-/** What was given to a report, and what its pack has to show. */
+/** The input of a report, and what its pack has to show. */
 export interface PackToCheck {
-  /** The report's. */
+  /** The period of the report. */
   readonly period: Days;
   readonly sections: readonly ExpectedSection[];
   readonly judged: readonly Judged[];

@@ -1,6 +1,6 @@
 import { Temporal } from '@js-temporal/polyfill';
 
-// Which days are compared with which, written from the contract alone: nothing of src/ is used here.
+// Which days are compared with which, written from the contract only. It uses nothing of src/.
 
 export interface Days {
   readonly from: string;
@@ -28,7 +28,7 @@ const startOf = (day: Temporal.PlainDate, unit: Bucketing): Temporal.PlainDate =
 const nextStart = (start: Temporal.PlainDate, unit: Bucketing): Temporal.PlainDate =>
   start.add(unit === 'day' ? { days: 1 } : unit === 'week' ? { days: 7 } : { months: 1 });
 
-/** The buckets of a range by their first day, cut off by it. */
+/** The buckets of a range by their first day, cut off at its ends. */
 export function bucketDays(range: Days, unit: Bucketing): Map<string, Days> {
   const found = new Map<string, Days>();
   for (let start = startOf(plain(range.from), unit); `${start}` <= range.to; start = nextStart(start, unit)) {
@@ -38,7 +38,7 @@ export function bucketDays(range: Days, unit: Bucketing): Map<string, Days> {
   return found;
 }
 
-/** How many whole months of the calendar, or of the fiscal year, a range is; 0 if it is none. */
+/** The number of whole months of the calendar or of the fiscal year in a range; 0 if it is not made of whole months. */
 function monthsIn(range: Days, fiscal: FiscalStart | undefined): number {
   for (const day of fiscal === undefined ? [1] : [1, fiscal.day]) {
     const after = plain(range.to).add({ days: 1 });
@@ -49,31 +49,31 @@ function monthsIn(range: Days, fiscal: FiscalStart | undefined): number {
   return 0;
 }
 
-/** Equally many whole months; or equally many days that begin on one weekday. */
+/** Whether two ranges have equally many whole months, or equally many days that start on the same weekday. */
 export function areLike(a: Days, b: Days, fiscal?: FiscalStart): boolean {
   const months = monthsIn(a, fiscal);
   if (months > 0 && months === monthsIn(b, fiscal)) return true;
   return lengthOf(a) === lengthOf(b) && plain(a.from).dayOfWeek === plain(b.from).dayOfWeek;
 }
 
-/** The days just before, as the specification of the service says (§2.7): it knows no fiscal months. */
+/** The days just before, as the specification of the service says (§2.7), which has no fiscal months. */
 export function daysBefore(range: Days): Days {
   const months = monthsIn(range, undefined);
   const last = plain(range.from).subtract({ days: 1 });
   return span(plain(range.from).subtract(months > 0 ? { months } : { days: lengthOf(range) }), last);
 }
 
-/** The same ISO week of the year before; undefined for a week 53 without one. */
+/** The same ISO week of the year before; undefined for week 53 if that year has none. */
 function sameWeekBefore(monday: Temporal.PlainDate): Temporal.PlainDate | undefined {
   const { yearOfWeek, weekOfYear } = monday;
   if (yearOfWeek === undefined || weekOfYear === undefined) throw new Error('no ISO week');
-  // 4 January is in week 1.
+  // 4 January is always in week 1.
   const first = startOf(new Temporal.PlainDate(yearOfWeek - 1, 1, 4), 'week');
   const found = first.add({ days: 7 * (weekOfYear - 1) });
   return found.yearOfWeek === yearOfWeek - 1 ? found : undefined;
 }
 
-/** What totals are compared with. */
+/** The range that totals are compared with. */
 export function totalsYearBefore(range: Days, fiscal?: FiscalStart): Days | undefined {
   const [from, to] = [plain(range.from), plain(range.to)];
   if (monthsIn(range, fiscal) > 0) {
@@ -87,7 +87,7 @@ export function totalsYearBefore(range: Days, fiscal?: FiscalStart): Days | unde
   return span(from.subtract({ days: 364 }), to.subtract({ days: 364 }));
 }
 
-/** What a bucket is compared with: cut off where it is. */
+/** The range that a bucket is compared with, cut off like the bucket. */
 export function bucketYearBefore(start: string, days: Days, unit: Bucketing): Days | undefined {
   if (unit === 'month') {
     const whole = bucketDays({ from: start, to: `${plain(start).add({ months: 1 }).subtract({ days: 1 })}` }, unit);
@@ -121,7 +121,7 @@ export function toDateDays({ to }: Days, unit: 'year' | 'fiscal_year' | 'quarter
 export const isOver = (to: string, zone: string, at: number): boolean =>
   plain(to).add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds <= at;
 
-/** Whether a range is one whole day, week, month, quarter or year. */
+/** Whether a range is exactly one day, week, month, quarter or year. */
 export function isOne(days: Days, per: 'day' | 'week' | 'month' | 'quarter' | 'year', fiscal?: FiscalStart): boolean {
   if (per === 'day') return days.from === days.to;
   if (per === 'week') return lengthOf(days) === 7 && plain(days.from).dayOfWeek === 1;
@@ -132,6 +132,6 @@ export function isOne(days: Days, per: 'day' | 'week' | 'month' | 'quarter' | 'y
   return starts.some(({ month, day }) => first.day === day && (12 + first.month - month) % months === 0);
 }
 
-/** The day of an instant in a zone. */
+/** The day of an instant in a time zone. */
 export const dayAt = (at: number, zone: string): string =>
   `${Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).toPlainDate()}`;

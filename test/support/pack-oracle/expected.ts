@@ -13,7 +13,7 @@ import {
   totalsYearBefore,
 } from './days.ts';
 
-// The figures that a pack has to show, computed from raw answers. Nothing of src/ is used here.
+// The figures that a pack has to show, computed from raw responses. It uses nothing of src/.
 
 export type Numbers = Readonly<Record<string, number | null>>;
 export interface RawFilter {
@@ -28,7 +28,7 @@ export interface RawMetric {
   readonly additive: boolean;
   /** The first day with data. */
   readonly first: string;
-  /** The count of the cases behind a ratio or a duration; absent where it is not known. */
+  /** The metric with the number of cases behind a ratio or a duration; absent if there is none. */
   readonly base?: string;
 }
 export interface AskedSection {
@@ -40,7 +40,7 @@ export interface AskedSection {
   readonly order: readonly { readonly by: string; readonly dir: 'asc' | 'desc' }[];
   readonly limit: number | undefined;
   readonly totals: boolean;
-  /** Undefined: current counts. */
+  /** Undefined for current counts. */
   readonly range: Days | undefined;
   readonly kinds: readonly Compared[];
   readonly toDate: 'year' | 'fiscal_year' | 'quarter' | undefined;
@@ -49,26 +49,26 @@ export interface AskedSection {
 }
 export interface Other {
   readonly value: number | null;
-  /** A change may be shown; false for figures that are not like. */
+  /** Whether a change may be shown. False if the figures are not comparable. */
   readonly comparable: boolean;
-  /** Of the same length or whole months: needs no note. */
+  /** True for ranges of the same length or whole months, which need no note. */
   readonly like: boolean;
-  /** As that of the figure. */
+  /** The number of cases behind the compared figure. */
   readonly cases?: number | null;
 }
 export interface Figure {
   readonly now: number | null;
-  /** Behind a ratio or a duration; absent where their number is not known. */
+  /** The number of cases behind a ratio or a duration; absent if it is not known. */
   readonly cases?: number | null;
   readonly toDateCases?: number | null;
-  /** A 90th percentile, which needs twice as many. */
+  /** True for a 90th percentile, which needs twice as many cases. */
   readonly isTail?: boolean;
   readonly others: { readonly [Kind in Compared]?: Other };
   readonly toDate: number | null;
   readonly provisional: boolean;
   readonly unit: string | null;
 }
-/** Which reading a figure is (null), or one that it is compared with; without an instant for a gap. */
+/** The reading behind a figure (null) or behind a comparison. A gap has no instant. */
 export interface ReadFigure {
   readonly kind: Compared | null;
   readonly question: string;
@@ -82,19 +82,19 @@ export interface ExpectedRow {
   readonly groups: readonly (string | null)[];
   readonly over: boolean;
   readonly figures: Readonly<Record<string, Figure>>;
-  /** Its readings, where the section's values are some. */
+  /** The readings of the section, if its values are readings. */
   readonly read?: readonly ReadFigure[];
 }
 export interface ExpectedSection extends AskedSection {
   readonly rows: readonly ExpectedRow[];
   readonly total: Readonly<Record<string, Figure>> | undefined;
   readonly totalRead?: readonly ReadFigure[] | undefined;
-  /** The service's whole range is over. */
+  /** Whether the whole range of the service is over. */
   readonly over: boolean;
 }
 
 type RawRow = Readonly<Record<string, unknown>>;
-/** Asks the service; its rows. */
+/** Fetches the raw rows from the service. */
 export type AskRaw = (body: unknown) => Promise<readonly RawRow[]>;
 export interface Frame {
   readonly timezone: string;
@@ -104,7 +104,6 @@ export interface Frame {
 }
 
 const MOST_DAYS = 366;
-/** Totals of fewer days have to be like. */
 /** Metrics whose figures of past days still change: they count by arrival and measure what has happened since. */
 export const isProvisional = (metric: string): boolean =>
   metric.startsWith('cohort.') ||
@@ -119,7 +118,7 @@ export const DAYS_OF_UNLIKE = 7;
 
 const keyOf = (groups: readonly unknown[]): string => JSON.stringify(groups);
 
-/** The figures of some days by group. More days than one call takes are added up, where that is allowed. */
+/** The figures of some days by group. Ranges longer than one call are added up if that is allowed. */
 async function groupsOf(section: AskedSection, dimensions: readonly string[], days: Days, { ask, timezone }: Frame) {
   const pieces: Days[] = [];
   for (let from = days.from; from <= days.to; ) {
@@ -156,13 +155,13 @@ async function groupsOf(section: AskedSection, dimensions: readonly string[], da
 
 const countNamed = (id: string): RawMetric => ({ id, label: '', unit: 'count', additive: true, first: '' });
 
-/** A group that complete days lack had no events: counts are 0, the rest is undefined. */
+/** A group that is missing in complete days had no events: its counts are 0, everything else is undefined. */
 const groupValue = (groups: ReadonlyMap<string, Numbers>, key: string, { id, unit }: RawMetric): number | null => {
   const found = groups.get(key);
   return found === undefined ? (unit === 'count' ? 0 : null) : (found[id] ?? null);
 };
 
-/** All figures of some days: of one group, or of everything. */
+/** All figures of some days, for one group or for everything. */
 async function figuresOf(
   section: AskedSection,
   groups: readonly (string | null)[],
@@ -177,7 +176,7 @@ async function figuresOf(
   const over = isOver(days.to, frame.timezone, frame.asOf);
   const now = await groupsOf(section, dimensions, days, frame);
   const counts = [...new Set(section.metrics.flatMap(({ base }) => base ?? []))].map(countNamed);
-  /** The numbers of cases in some days, by metric. */
+  /** The number of cases in some days, by metric. */
   const casesIn = async (of: Days | undefined): Promise<Numbers> => {
     if (of === undefined || counts.length === 0) return {};
     const found = await groupsOf({ ...section, metrics: counts }, dimensions, of, frame);
@@ -271,7 +270,7 @@ export async function expectedSection(section: AskedSection, frame: Frame): Prom
   const wholePartners = { previous_period: ofRange, previous_year: totalsYearBefore(range, fiscal) };
   const toDate = section.toDate === undefined ? undefined : toDateDays(range, section.toDate, fiscal);
   const single = buckets === undefined && dimensions.length === 0;
-  // Which rows there are, and in which order, is for the service to say.
+  // The service decides which rows there are, and their order.
   const heads: readonly RawRow[] = single
     ? [{}]
     : lengthOf(range) > MOST_DAYS
@@ -307,23 +306,23 @@ export async function expectedSection(section: AskedSection, frame: Frame): Prom
   };
 }
 
-/** Figures below this count are few. Of counts the smaller figure is the number of cases. */
+/** Figures below this number of cases are few. For counts, the smaller figure is the number of cases. */
 const SMALL = 10;
-/** Whether the change of two counts is a difference instead of a percentage. */
+/** Whether the change of two counts is shown as a difference instead of a percentage. */
 export const isFew = (now: number, before: number): boolean => Math.min(now, before) < SMALL;
 
-/** Whether a change is of too few cases for a percentage, a colour and a headline. */
+/** Whether a change has too few cases for a percentage, a colour and a headline. */
 export function isFewChange({ now, cases, isTail, unit, others }: Figure, kind: Compared): boolean {
   const other = others[kind];
   const numbers = unit === 'count' ? [now, other?.value] : [cases, other?.cases];
   return numbers.some((number) => typeof number === 'number' && number < (isTail ? 2 * SMALL : SMALL));
 }
 
-/** The number that stands behind a ratio or a duration of few cases; undefined for any other figure. */
+/** The number shown after a ratio or a duration with few cases; undefined for any other figure. */
 export const fewCases = (unit: string | null, value: number | null, cases: number | null | undefined) =>
   value !== null && unit !== 'count' && typeof cases === 'number' && cases < SMALL ? cases : undefined;
 
-/** A change as a cell shows it: points, a share, or of few cases the difference in raw units; null is `–`. */
+/** A change as a cell shows it: in points, as a share, or with few cases as a difference in raw units. Null is `–`. */
 export function changeIn(figure: Figure, kind: Compared): number | null {
   const { now, others, provisional, unit } = figure;
   const other = others[kind];

@@ -1,4 +1,4 @@
-// Reads a German headline as the English one that says the same. Nothing of src/ is used here.
+// Translates a German headline to the English one with the same meaning. It uses nothing of src/.
 
 const STATUSES: Readonly<Record<string, string>> = {
   'im Ziel': 'on target',
@@ -24,7 +24,7 @@ const UNITS: Readonly<Record<string, string>> = {
   PP: 'pp',
 };
 
-/** `1.234,5 %` as `1,234.5%`, `33,9 Stunden` as `33.9 hours`. Throws for an English unit. */
+/** `1.234,5 %` becomes `1,234.5%`, `33,9 Stunden` becomes `33.9 hours`. Throws for an English unit. */
 function figureInEnglish(text: string): string {
   if (/\b(?:days?|hours?|minutes?|pp)\b/.test(text)) throw new Error(`English: "${text}"`);
   return text
@@ -36,7 +36,7 @@ function figureInEnglish(text: string): string {
 const TIME =
   /(?:ein Jahr zuvor|am Vortag|in der Vorwoche|im (?:Vormonat|Vorquartal|Vorjahr)|in den [\d.]+ (?:Tagen|Monaten) davor)$/;
 
-/** `8 weniger als im Vormonat` as `8 fewer than the time before`. */
+/** `8 weniger als im Vormonat` becomes `8 fewer than the time before`. */
 function changeInEnglish(text: string): string {
   const time = TIME.exec(text)?.[0];
   if (time === undefined) throw new Error(`no time: "${text}"`);
@@ -57,7 +57,7 @@ const scopeInEnglish = (text: string): string =>
     .replace(/(^|; )Stand /, '$1as read ')
     .replace(/(^|; )bisher/, '$1so far');
 
-/** @param label of the figure, in which nothing is translated */
+/** @param label of the figure, which is not translated */
 export function inEnglish(sentence: string, label: string): string {
   if (!sentence.startsWith(label)) throw new Error(`no ${label}: "${sentence}"`);
   const match =

@@ -3,43 +3,43 @@ import { type Compared, type Days, lengthOf } from './days.ts';
 import { type ExpectedSection, type Figure, isFew, isFewChange, type RawFilter } from './expected.ts';
 import { endOf, type Judged } from './judged.ts';
 
-// Which headlines there are, in their order, written from the contract alone: nothing of src/ is used here.
+// Which headlines there are and their order, written from the contract only. It uses nothing of src/.
 
 type TimedSection = Pick<ExpectedSection, 'range' | 'read'>;
 
-/** Equal for days that make one figure. A reading is of the last day. */
+/** A key that is equal for days that give the same figure. A reading belongs to the last day. */
 const timeKey = ({ read }: TimedSection, days: Days | undefined): unknown =>
   days === undefined ? 'now' : read === true ? ['read', days.to] : [days.from, days.to];
 
 const isOwnTime = ({ read }: TimedSection, days: Days | undefined, period: Days): boolean =>
   days === undefined || (days.to === period.to && (read === true || days.from === period.from));
 
-/** A reading is of one day. */
+/** Whether a figure covers fewer days than the period. A reading covers one day. */
 const isShorter = (section: TimedSection, days: Days | undefined, period: Days): boolean =>
   days !== undefined &&
   !isOwnTime(section, days, period) &&
   (section.read === true ? 1 : lengthOf(days)) < lengthOf(period);
 
-/** Whether the totals of a section may be a headline figure. */
+/** Whether the totals of a section can be a headline figure. */
 export const mayBeTile = (section: ExpectedSection, period: Days): boolean =>
   !isShorter(section, section.range, period);
 
-/** Equal for the same totals of two sections. */
+/** A key that is equal for the same totals in two sections. */
 export const totalKey = (section: ExpectedSection, metric: string, value: number | null): string =>
   JSON.stringify([metric, timeKey(section, section.range), section.filters.map(written), value]);
 
 interface Change {
   readonly before: number;
   readonly kind: Compared;
-  /** The range of its section: readings of one day may be compared with several. */
+  /** The range of the section. Readings of one day may be compared with several days. */
   readonly range: Days | undefined;
 }
 
-/** Of the report's own period and scope, of another one, or of fewer days than the report's period. */
+/** The report's own period and scope, another scope, or fewer days than the period. */
 const PLACES = ['own', 'other', 'shorter'] as const;
 type Place = (typeof PLACES)[number];
 
-/** What a headline has to say. */
+/** The content of a headline. */
 export interface Said {
   readonly metric: string;
   readonly label: string;
@@ -47,12 +47,12 @@ export interface Said {
   readonly unit: string | null;
   readonly judged: (Pick<Judged, 'status' | 'soFar' | 'few'> & { readonly target: number }) | undefined;
   readonly changes: readonly Change[];
-  /** Equal for the same figure of two sections. */
+  /** A key that is equal for the same figure in two sections. */
   readonly key: string;
   readonly place: Place;
-  /** The title of its section, where another section has another answer for the same figure. */
+  /** The title of the section, if another section shows a different value for the same figure. */
   readonly section: string | undefined;
-  /** The labels of the values that its scope names; empty where it is the report's. */
+  /** The labels of the values in its scope; empty for the report's own scope. */
   readonly values: readonly string[];
 }
 
@@ -61,14 +61,14 @@ function changesOf(section: ExpectedSection, figure: Figure): Change[] {
   if (kind === undefined || figure.provisional) return [];
   const other = figure.others[kind];
   if (other === undefined || other.value === null || !other.comparable || !other.like) return [];
-  // A count says itself how few it is.
+  // A count already shows how few cases it has.
   if (figure.unit !== 'count' && isFewChange(figure, kind)) return [];
   return [{ before: other.value, kind, range: section.range }];
 }
 
 type Group = { readonly dimension: string; readonly value: string } | undefined;
 
-/** Filters and group, each dimension once. */
+/** The filters and the group, with each dimension once. */
 function scopeOf(filters: readonly RawFilter[], group: Group): RawFilter[] {
   const others = filters.filter(({ dimension }) => dimension !== group?.dimension);
   return group === undefined ? others : [...others, { dimension: group.dimension, op: 'in', values: [group.value] }];
@@ -79,7 +79,7 @@ const written = ({ dimension, op, values }: RawFilter): string =>
 const changeKey = ({ kind, range, before }: Change): string =>
   JSON.stringify(kind === 'previous_year' ? [kind, before] : [kind, range]);
 
-/** Each figure once, with what any of its sections says of it. */
+/** Each figure once, with everything that any section says about it. */
 function distinct(all: readonly Said[]): Said[] {
   const found = new Map<string, Said>();
   for (const said of all) {
@@ -92,7 +92,7 @@ function distinct(all: readonly Said[]): Said[] {
   return [...found.values()];
 }
 
-/** What a section may say: its totals, and those of its judged rows that are of the present. */
+/** What a section may say: its totals, and its judged rows of the present. */
 export function saidBy(
   section: ExpectedSection,
   sections: readonly ExpectedSection[],
@@ -143,7 +143,7 @@ export function saidBy(
     const figure = figures?.[id];
     const total =
       figure === undefined || figure.now === null ? [] : [of(figure.now, changesOf(section, figure), ofTotal)];
-    // Of a series only the last bucket is the present, and none where the total says it.
+    // In a series only the last bucket is the present, and none if the total says the same.
     const rows = own.filter((one) => {
       if (one === ofTotal || one.figure === null) return false;
       if (one.bucket === null) return true;
@@ -162,8 +162,8 @@ const severity = ({ judged: one }: Said): number =>
 export const isBehind = (said: Said): boolean => severity(said) < 2;
 
 /**
- * The headlines in their order; more than five are cut by the caller.
- * @param period the report's
+ * The headlines in their order. The caller keeps the first five.
+ * @param period of the report
  */
 export const headlinesOf = (
   sections: readonly ExpectedSection[],
@@ -174,7 +174,7 @@ export const headlinesOf = (
 ): Said[] =>
   inOrder(distinct(sections.flatMap((section) => saidBy(section, sections, judged, period, labelOf))), wanted);
 
-/** How many figures of few cases are breached, and on watch. */
+/** The numbers of figures with few cases that are breached and on watch. */
 export function fewStatuses(
   sections: readonly ExpectedSection[],
   judged: readonly Judged[],
@@ -185,9 +185,9 @@ export function fewStatuses(
   return { breached: count('breached'), watch: count('watch') };
 }
 
-/** @param figures each once; those that are no headline are left out */
+/** @param figures each once; figures that are no headline are dropped */
 export function inOrder(figures: readonly Said[], wanted: readonly string[] | undefined): Said[] {
-  // A change of few cases is no news.
+  // A change with few cases does not count.
   const size = ({ value, unit, changes }: Said): number =>
     Math.max(
       0,

@@ -1,7 +1,7 @@
 import { type Days, dayAt, isOne } from './days.ts';
 import { type ExpectedSection, type Figure, type Frame, fewCases, isProvisional } from './expected.ts';
 
-// Statuses and headlines, written from the contract alone: nothing of src/ is used here.
+// Statuses of figures, written from the contract only. It uses nothing of src/.
 
 export interface GivenTarget {
   readonly metric: string;
@@ -22,9 +22,9 @@ export interface Judged {
   readonly group: string | null;
   readonly figure: number | null;
   readonly status: Verdict;
-  /** What is missing may still come. */
+  /** Set if data may still arrive. */
   readonly soFar: true | undefined;
-  /** It has few cases: its status is counted apart. */
+  /** Set if there are few cases, so that the status is counted separately. */
   readonly few: true | undefined;
   readonly target: GivenTarget;
 }
@@ -39,7 +39,7 @@ function verdict(figure: number | null, { better, target, watch }: GivenTarget):
 const sameWhere = (a: GivenTarget['where'], b: GivenTarget['where']): boolean =>
   a?.dimension === b?.dimension && a?.value === b?.value;
 
-/** The entries of a report: its own stand in place of the organization's about the same figure. */
+/** The targets of a report. Its own entries replace those of the organization about the same figure. */
 const inForce = (targets: readonly GivenTarget[]): readonly GivenTarget[] =>
   targets.filter(
     (one) =>
@@ -53,7 +53,7 @@ interface Candidate {
   readonly figure: number | null;
   readonly few: true | undefined;
   readonly day: string;
-  /** Its days if they are over. */
+  /** The days, if they are over. */
   readonly days: Days | undefined;
 }
 
@@ -105,14 +105,14 @@ function candidates(section: ExpectedSection, target: GivenTarget, { asOf, timez
   return found;
 }
 
-/** The status of every figure that has a target. */
+/** The status of every figure with a target. */
 export function judge(sections: readonly ExpectedSection[], given: readonly GivenTarget[], frame: Frame): Judged[] {
   const targets = inForce(given);
   return sections.flatMap((section) =>
     section.metrics.flatMap(({ id: metric }) => {
       const judged = new Map<string, Judged>();
       const own = targets.filter((target) => target.metric === metric);
-      // A target for a length of time is about a figure more exactly than one for any.
+      // A target for a length of time takes precedence over one for any length.
       for (const one of [
         ...own.filter(({ per }) => per !== undefined),
         ...own.filter(({ per }) => per === undefined),

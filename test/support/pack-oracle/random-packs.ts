@@ -4,7 +4,7 @@ import type { SectionInput } from '../reports.ts';
 import type { Days } from './days.ts';
 import type { AskedSection } from './expected.ts';
 
-// Reports at random: sections that the catalog allows. For their targets see random-targets.ts.
+// Random reports with sections that the catalog allows. Their targets are in random-targets.ts.
 
 export const FISCAL = { month: 4, day: 6, named_by: 'end' as const };
 
@@ -13,7 +13,7 @@ export const SHORT = [
   days('2026-10-01', '2026-10-31'),
   days('2026-09-01', '2026-09-30'),
   days('2027-01-04', '2027-01-10'),
-  // The weeks of both changes of the clocks, and of the week 53.
+  // The weeks of both clock changes, and week 53.
   days('2026-03-23', '2026-03-29'),
   days('2026-10-19', '2026-10-25'),
   days('2026-12-28', '2027-01-03'),
@@ -23,10 +23,10 @@ export const SHORT = [
   days('2026-10-28', '2026-11-03'),
   days('2026-10-29', '2026-11-01'),
   days('2026-11-10', '2026-11-10'),
-  // They have not ended.
+  // These days have not ended.
   days('2027-01-01', '2027-01-15'),
   days('2027-01-11', '2027-01-17'),
-  // Before there is data, or as it begins.
+  // Before the first data, and at its beginning.
   days('2023-08-01', '2023-08-31'),
   days('2023-09-20', '2023-10-10'),
   days('2024-01-01', '2024-01-31'),
@@ -44,7 +44,7 @@ export const LONG = [
   days('2025-04-06', '2026-04-05'),
 ];
 
-/** Metrics of every kind, few enough that sections often share one. */
+/** Metrics of every kind, but few, so that sections often share one. */
 const METRICS = [
   'profiles.created',
   'profiles.decided',
@@ -90,7 +90,7 @@ const sectionDraft = fc.record({
     ['previous_year', 'previous_period'],
   ),
   toDate: fc.constantFrom(undefined, undefined, 'year' as const, 'fiscal_year' as const, 'quarter' as const),
-  /** A period of its own. */
+  /** The section's own period. */
   period: fc.option(fc.nat(100), { nil: undefined, freq: 3 }),
 });
 /** A section of readings. */
@@ -111,7 +111,7 @@ const readDraft = fc.record({
 const targetDraft = fc.record({
   metric: fc.nat(100),
   better: fc.constantFrom('higher' as const, 'lower' as const),
-  /** Of the figure that is judged; 1 is exactly on the boundary. */
+  /** The target as a share of the judged figure; 1 is exactly on the boundary. */
   share: fc.constantFrom(0, 0.5, 0.9, 1, 1, 1.1, 2),
   watch: fc.constantFrom(undefined, 0.05, 0.5, 0.0001),
   per: fc.constantFrom(
@@ -148,7 +148,7 @@ export const packDraft = fc.record({
   targets: fc.array(targetDraft, { minLength: 3, maxLength: 9 }),
   headline: fc.option(fc.array(fc.nat(100), { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 3 }),
   formatted: fc.boolean(),
-  /** The numbers of cases behind ratios and durations are asked. */
+  /** Whether the numbers of cases behind ratios and durations are requested. */
   based: fc.constantFrom(true, true, false),
 });
 export type PackDraft = typeof packDraft extends fc.Arbitrary<infer Value> ? Value : never;
@@ -162,7 +162,7 @@ export const pick = <T>(from: readonly T[], at: number): T => {
 /** The sections of a draft that the catalog allows. */
 export function askedSections(one: PackDraft, catalog: Catalog): AskedSection[] {
   const own = one.sections.flatMap((section, index): AskedSection[] => {
-    // Readings would answer it.
+    // Readings would answer this section.
     if (section.current && one.read.length > 0 && section.filter === undefined) return [];
     const range = pick(one.long ? LONG : SHORT, one.period);
     const own = section.period === undefined || section.current ? range : pick([...SHORT, ...LONG], section.period);
@@ -223,7 +223,7 @@ export function askedSections(one: PackDraft, catalog: Catalog): AskedSection[] 
   return [...own, ...one.read.flatMap((section, index) => readSection(section, index, catalog))];
 }
 
-/** Of the metrics above. */
+/** The metrics with the numbers of cases. */
 const BASES: Readonly<Record<string, string>> = {
   'profiles.approval_rate': 'profiles.decided',
   'profiles.time_to_decision_p50': 'profiles.decided',
@@ -233,7 +233,7 @@ const BASES: Readonly<Record<string, string>> = {
   'rfis.response_rate': 'rfis.sent',
 };
 
-/** The sections with the bases that each of their calls asks for or has anyway, whatever the planner shares. */
+/** The sections with the numbers of cases that their calls request or have anyway, however the planner shares calls. */
 export function withBases(sections: readonly AskedSection[], { metrics: known }: Catalog): AskedSection[] {
   const lists = ({ metrics }: AskedSection, metric: string): boolean => metrics.some(({ id }) => id === metric);
   const isAsked = (metric: string, base: string): boolean => {
@@ -259,7 +259,7 @@ export function withBases(sections: readonly AskedSection[], { metrics: known }:
 }
 
 const RISK = 'profile.risk';
-/** Readings up to here are over. */
+/** The last day whose reading is over. */
 export const LAST_READ = '2027-01-14';
 
 function readSection(section: PackDraft['read'][number], index: number, catalog: Catalog): AskedSection[] {
@@ -290,7 +290,7 @@ function readSection(section: PackDraft['read'][number], index: number, catalog:
   ];
 }
 
-/** As a definition has it. */
+/** The section as a definition writes it. */
 export const inputOf = (section: AskedSection, period: Days): SectionInput => ({
   id: section.id,
   title: section.id.toUpperCase(),

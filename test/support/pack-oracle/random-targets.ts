@@ -3,9 +3,9 @@ import type { AskedSection, ExpectedSection } from './expected.ts';
 import type { GivenTarget } from './judged.ts';
 import { type PackDraft, pick } from './random-packs.ts';
 
-// The targets of random reports: near the figures that they judge.
+// The targets of random reports, close to the figures that they judge.
 
-/** The targets of a draft, in the raw unit: some exactly on a figure that they judge. */
+/** The targets of a draft in the raw unit, some exactly on a judged figure. */
 export function givenTargets(one: PackDraft, sections: readonly ExpectedSection[], catalog: Catalog): GivenTarget[] {
   const ids = metricIds(sections);
   const given = new Map<string, GivenTarget>();
@@ -28,7 +28,7 @@ export function givenTargets(one: PackDraft, sections: readonly ExpectedSection[
   return [...given.values()];
 }
 
-/** As `targets` of a file has them. */
+/** The targets as a file writes them. */
 export const writtenTargets = (targets: readonly GivenTarget[]): unknown[] =>
   targets.map(({ report: _, where, watch, per, from, ...rest }) => ({
     ...rest,

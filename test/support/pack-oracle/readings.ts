@@ -21,7 +21,7 @@ import {
   type ReadFigure,
 } from './expected.ts';
 
-// Sections whose values are readings, from stored readings alone. Nothing of src/ is used here.
+// Sections whose values are readings, computed from stored readings only. It uses nothing of src/.
 
 export interface StoredReading {
   readonly at: string;
@@ -31,20 +31,20 @@ export interface StoredReading {
 }
 export interface StoredReadings {
   readonly of: (dimension: string | null, day: string) => StoredReading | undefined;
-  /** Whether the hour of a day's reading is over. */
+  /** Whether the time of a day's reading is over. */
   readonly isOver: (day: string) => boolean;
   /** The values of a dimension in their order. */
   readonly known: (dimension: string) => readonly string[];
 }
 
-/** A number of a text, always the same. */
+/** A number derived from a text, always the same. */
 function hash(text: string): number {
   let value = 2_166_136_261;
   for (const character of text) value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 16_777_619);
   return (value ^ (value >>> 13)) >>> 0;
 }
 
-/** Readings up to a day, with gaps, groups that are absent, and metrics that are read on some days only. */
+/** Random readings up to a day, with gaps, missing groups, and metrics that are read on some days only. */
 export function randomReadings(
   metrics: readonly string[],
   zone: string,

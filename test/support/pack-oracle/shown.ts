@@ -1,8 +1,8 @@
 import { isFew } from './expected.ts';
 
-// Reads figures back from a text as a person does. Nothing of src/ is used here.
+// Reads figures from a text like a person. It uses nothing of src/.
 
-/** A number that a text shows, and how far off what it was rounded from may be. */
+/** A number in a text, and the largest distance to the number that it was rounded from. */
 export interface Shown {
   readonly value: number;
   readonly off: number;
@@ -48,7 +48,7 @@ export function readShown(text: string, unit: string | null): Shown | null {
       if (seconds === undefined) throw new Error(`no unit of time: "${text}"`);
       const part = plainNumber(digits);
       value += part.value * seconds;
-      // The smallest part is rounded; alone it may be a whole number of a larger part.
+      // The smallest part is rounded. If it is the only part, it may be a whole number of a larger unit.
       off =
         parts.length === 1 && !digits.includes('.') && name !== 's' ? (0.500_01 * seconds) / 24 : part.off * seconds;
     }
@@ -64,15 +64,18 @@ export function shows(text: string, figure: number | null, unit: string | null):
   return Math.abs(shown.value - figure) <= shown.off + 1e-9;
 }
 
-/** Whether a text shows the difference of two figures, each of which is rounded before. */
+/** Whether a text shows the difference of two figures, each rounded first. */
 export function showsDifference(text: string, difference: number, unit: string | null): boolean {
-  // Counts are shown whole.
+  // Counts are shown as integers.
   if (unit === 'count') return shows(text, difference, unit);
   const shown = readShown(text, unit);
   return shown !== null && Math.abs(shown.value - difference) <= 2 * shown.off + 1e-9;
 }
 
-/** `12%` of a count or a duration, a difference in points or time, `1,333 times as many`; its size without a sign. */
+/**
+ * Whether a text shows a change: `12%` of a count or a duration, a difference in points or time, or `1,333 times as many`.
+ * The sign is not checked.
+ */
 export function showsChange(text: string, now: number, before: number, unit: string | null): boolean {
   const [, times] = /^([\d,]+) times as (?:many|long|high)$/.exec(text) ?? [];
   if (times !== undefined) return Math.abs(Number(times.replaceAll(',', '')) - now / before) <= 1;
@@ -82,7 +85,7 @@ export function showsChange(text: string, now: number, before: number, unit: str
   return unit === 'seconds' && showsDifference(text, Math.abs(now - before), unit);
 }
 
-/** Raw units in one unit of a header of the workbook: `h:mm:ss` and `days` are days in a cell. */
+/** Raw units per unit of a workbook header. `h:mm:ss` and `days` are days in a cell. */
 export function factorOf(unit: string | undefined): number {
   if (unit === undefined || unit === '%') return 1;
   if (unit === 'h:mm:ss') return 86_400;

@@ -5,25 +5,25 @@ import type { Days } from './days.ts';
 import { type ExpectedSection, isFewChange } from './expected.ts';
 import { inOrder, isBehind, type Said, saidBy } from './headlines.ts';
 
-// What stands above a section, written from the contract alone: nothing of src/ is used here.
+// The sentence above a section, written from the contract only. It uses nothing of src/.
 
-/** Of one metric of a section: the group that changed most. */
+/** The group that changed most in one metric of a section. */
 interface Mover {
   readonly label: string;
   readonly unit: string | null;
   readonly group: string;
   readonly now: number;
   readonly change: Said['changes'][number];
-  /** A group of few cases changed more. */
+  /** Whether a group with few cases changed more. */
   readonly apart: boolean;
-  /** No reader may see it: no sentence is needed. */
+  /** Whether readers cannot see the change, so that no sentence is needed. */
   readonly tiny: boolean;
 }
 
-/** A difference below what a table may show. */
+/** Differences below what a table can show. */
 const TINY: Readonly<Record<string, number>> = { ratio: 0.001, seconds: 0.1 * 86_400 };
 
-/** The movers of a section, those of its first metric first. */
+/** The groups of a section that changed most, those of its first metric first. */
 function moversOf(section: ExpectedSection, wanted: readonly string[] | undefined, labelOf: LabelOf): readonly Mover[] {
   const { metrics, dimensions, granularity, range, kinds, rows } = section;
   const [kind] = kinds;
@@ -52,29 +52,29 @@ function moversOf(section: ExpectedSection, wanted: readonly string[] | undefine
   });
 }
 
-/** Why a sentence does not say this; undefined if it does. */
+/** What is wrong if a sentence does not say this; undefined if it does. */
 function isNot(sentence: string, { label, unit, group, now, change, apart }: Mover): string | undefined {
   const head = `Largest change of ${label}${apart ? ', apart from groups of few cases' : ''}: ${group}, `;
   return sentence.startsWith(head) ? changesNot(sentence.slice(head.length), now, unit, change) : `not "${head}"`;
 }
 
-/** What a takeaway may be: the first sentence, or the first mover that readers see, or nothing. */
+/** The possible takeaways: the first sentence, the first visible change, or nothing. */
 export interface Takeaway {
-  /** What is behind its target. */
+  /** The figure that misses its target. */
   readonly behind: Said | undefined;
   readonly movers: readonly Mover[];
-  /** What else only the section shows. */
+  /** Another figure that only this section shows. */
   readonly other: Said | undefined;
 }
 
-/** @param period the report's */
+/** @param period of the report */
 export function takeawayOf(
   section: ExpectedSection,
   { sections, judged, labelOf }: Pick<PackToCheck, 'sections' | 'judged' | 'labelOf'>,
   wanted: readonly string[] | undefined,
   period: Days,
 ): Takeaway {
-  // What is of the report's own period and scope is the whole company's.
+  // Figures with the report's own period and scope cover the whole company.
   const own = saidBy(section, sections, judged, period, labelOf)
     .filter(({ place }) => place !== 'own')
     .map((each) => ({ ...each, place: 'own' as const, section: undefined }));
@@ -83,7 +83,7 @@ export function takeawayOf(
   return { behind, movers: moversOf(section, wanted, labelOf), other };
 }
 
-/** Throws unless a section's takeaway is what its figures say. */
+/** Throws if the takeaway of a section differs from what its figures say. */
 export function checkTakeaway(sentence: string | undefined, takeaway: Takeaway): void {
   const { behind, movers, other } = takeaway;
   const why = `"${sentence}" of ${JSON.stringify(takeaway)}`;

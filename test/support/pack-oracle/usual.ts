@@ -1,6 +1,6 @@
 import { type Figure, fewCases } from './expected.ts';
 
-// The usual range of a figure, written from the contract alone: nothing of src/ is used here.
+// The usual range of a figure, written from the contract only. It uses nothing of src/.
 
 export interface Usual {
   readonly low: number;
@@ -8,10 +8,10 @@ export interface Usual {
   readonly state: 'usual' | 'unusual' | 'drifting';
 }
 
-/** Of counts, whose mean and figure are both below it. */
+/** Counts are small if their mean and the figure are below this. */
 const SMALL = 10;
 
-/** Of the last of these figures, which are whole and follow each other. @param digit the last that is shown, raw */
+/** The usual range of the last of these complete, consecutive figures. @param digit the last shown digit, as a raw value */
 export function usualOf(figures: readonly Figure[], digit: number): Usual | undefined {
   const points = figures.map(({ unit, now, cases }) => (fewCases(unit, now, cases) === undefined ? now : null));
   const value = points.pop() ?? null;
@@ -25,7 +25,7 @@ export function usualOf(figures: readonly Figure[], digit: number): Usual | unde
     used += 1;
     sum += point;
     const before = points[at - 1] ?? null;
-    // The first of the twelve has no move.
+    // The first of the twelve has no earlier figure to move from.
     if (before !== null && used < 12) moves.push(Math.abs(point - before));
   }
   if (value === null || used < 12 || moves.length === 0) return undefined;

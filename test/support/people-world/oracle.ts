@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** The reports of the model: who is named, and who may approve. A person is called as their token. */
+/** The reports of the model: who is named, and who may approve. People have the names of their tokens. */
 export interface KnownReport {
   readonly report: string;
   readonly to: readonly string[];
   readonly approval: { readonly by: readonly string[]; readonly need: number } | undefined;
 }
-/** Who may name a deputy for others. */
+/** The person who may name deputies for others. */
 export const MAY_DELEGATE = 'ops';
 
 /** What the test knows of a run. */
@@ -19,7 +19,7 @@ export interface KnownRun {
   readonly corrects: string | undefined;
 }
 
-/** A message that the mail server has accepted. */
+/** A message that the mail server accepted. */
 export interface AcceptedMail {
   readonly to: string;
   readonly raw: string;
@@ -34,26 +34,26 @@ const eventSchema = z.looseObject({
   section: z.string().nullish(),
   from: z.string().optional(),
   to: z.string().optional(),
-  /** Of `recipient` an address, of `admit` the number of that event. */
+  /** The address of `recipient`; the number of that event for `admit`. */
   recipient: z.union([z.string(), z.number()]).optional(),
   admitted: z.boolean().optional(),
 });
 type StoredEvent = z.infer<typeof eventSchema>;
 
-/** What people have ordered and confirmed, kept by the test as it happens. */
+/** What people have ordered and confirmed. The test records it as it happens. */
 export interface Ordered {
   readonly runs: Map<string, KnownRun>;
-  /** Deliveries are stopped. */
+  /** Whether deliveries are stopped. */
   stopped: boolean;
-  /** Lower-case addresses and domains. */
+  /** Addresses and domains in lower case. */
   readonly denied: Set<string>;
-  /** `<run> <address>` whose address was replaced. */
+  /** `<run> <address>` for replaced addresses. */
   readonly replaced: Set<string>;
-  /** `<run> <address>` that somebody asked for. */
+  /** `<run> <address>` for requested additions. */
   readonly added: Set<string>;
-  /** `<run> <address>`: decisions to send again what may have arrived. */
+  /** The number of decisions per `<run> <address>` to resend what may have arrived. */
   readonly resent: Map<string, number>;
-  /** Runs whose correction was opened. */
+  /** Runs for which a correction was opened. */
   readonly corrected: Set<string>;
 }
 
@@ -61,8 +61,8 @@ export const isDenied = (to: string, denied: ReadonlySet<string>): boolean =>
   denied.has(to) || denied.has(to.slice(to.indexOf('@') + 1));
 
 /**
- * Judges each message when the mail server takes it, from what people have ordered and from the events as they are stored. It
- * shares no code with what it judges.
+ * Judges each message when the mail server accepts it, from what people have ordered and from the stored events. It shares
+ * no code with the code it checks.
  *
  * @param archive folder
  */
@@ -85,7 +85,7 @@ export function peopleOracle(archive: string, ordered: Ordered) {
     }
   };
 
-  /** The seats of these people: an approver's own, or that of whom they are the deputy of. */
+  /** The seats that these people fill: an approver's own, or that of the approver they are deputy for. */
   const seats = (
     events: readonly StoredEvent[],
     votes: readonly StoredEvent[],
@@ -117,7 +117,7 @@ export function peopleOracle(archive: string, ordered: Ordered) {
     return found;
   };
 
-  /** Why the content of a run may not leave; undefined where it may. */
+  /** Why the content of a run must not leave; undefined if it may. */
   const contentFault = (run: string, { report: { report, approval }, by }: KnownRun): string | undefined => {
     if (approval === undefined) return undefined;
     const events = eventsOf(report, run);
@@ -131,7 +131,10 @@ export function peopleOracle(archive: string, ordered: Ordered) {
     return got.size < approval.need ? `with the approval of ${[...got].join(', ') || 'nobody'}` : undefined;
   };
 
-  /** Whether an address that the definition does not name may get a run: enough people added it to it, or to what it corrects. */
+  /**
+   * Whether a run may go to an address that the definition does not name: enough people added it to this run, or to the run
+   * that it corrects.
+   */
   const isAdmitted = (run: string, to: string): boolean => {
     const known = ordered.runs.get(run);
     if (known === undefined) return false;
@@ -155,7 +158,7 @@ export function peopleOracle(archive: string, ordered: Ordered) {
     met,
     count,
     times,
-    /** @param wasOpen whether its run was not being corrected when the message began to leave */
+    /** @param wasOpen whether the run was not being corrected when the message began to leave */
     onMail: ({ to, raw }: AcceptedMail, wasOpen: (run: string) => boolean): void => {
       const [, run = ''] = /^X-Docket-Run: ([0-9a-f]{32})/m.exec(raw) ?? [];
       if (!/BODY [0-9a-f]{64}/.test(raw)) {
@@ -192,7 +195,7 @@ export function peopleOracle(archive: string, ordered: Ordered) {
 }
 export type PeopleOracle = ReturnType<typeof peopleOracle>;
 
-/** Who wrote a version of a comment that is printed. */
+/** The authors of all comment versions that are printed. */
 function authorsOf(events: readonly StoredEvent[]): readonly string[] {
   const authors = new Map<string, string[]>();
   for (const { type, section, text, by } of events) {

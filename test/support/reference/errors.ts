@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '../../../src/base/error.ts';
 
-/** Cause and remedy of each code: one that is added to `ERRORS` and not here does not compile. */
+/** The cause and remedy of each code. A code in `ERRORS` that is missing here does not compile. */
 const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string]>> = {
   'usage.invalid': ['An option or argument is wrong.', 'See `--help` of the command.'],
   'config.invalid': ['An environment variable is missing or wrong.', 'Correct the variables that the message lists.'],

@@ -5,7 +5,7 @@ import { populatedExposition } from '../populated-metrics.ts';
 const SHARED =
   /^docket_(?:budget|calls_prepared|corrections|deliveries_unknown|forecast|notices_owed|organization_paused|processes|queue|readings?_|redis(?!_up)|report_paused|runs(?!_finished)|scheduler|slots_preparing|slot_stuck)/;
 
-/** The metrics of a process, from what it answers Prometheus. */
+/** The metrics of a process, read from its answer to Prometheus. */
 export async function metricsReference(): Promise<string> {
   const { body } = await populatedExposition();
   const types = new Map([...body.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', type = '']) => [name, type]));
@@ -28,7 +28,7 @@ export async function metricsReference(): Promise<string> {
   ]);
 }
 
-/** The alerts that are shipped. */
+/** The shipped alerts. */
 export async function alertsReference(): Promise<string> {
   const alerts = await alertsOf('docs/observability');
   return page([
@@ -63,7 +63,7 @@ const documentSchema = z.looseObject({
   components: z.looseObject({ schemas: z.record(z.string(), schemaSchema).default({}) }).optional(),
 });
 
-/** The HTTP API. @param text `/openapi.json` */
+/** The HTTP API. @param text of `/openapi.json` */
 export function apiReference(text: string): string {
   const document = documentSchema.parse(JSON.parse(text));
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

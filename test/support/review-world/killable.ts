@@ -1,14 +1,14 @@
-/** Thrown by each call of a process that is dead. */
+/** Thrown by each call of a dead process. */
 export class Killed extends Error {}
 
 /**
- * A process that dies at a step, or in which something else happens at a step: a step is the moment before and after each
- * call to what outlives it. A dead process does nothing more.
+ * A process that dies at a step, or in which something else happens at a step. A step is the moment before or after a call
+ * to shared storage. A dead process does nothing more.
  */
 export interface ProcessLife {
   step(): Promise<void>;
   readonly isDead: () => boolean;
-  /** Steps so far. */
+  /** The number of steps so far. */
   readonly steps: () => number;
 }
 
@@ -29,7 +29,7 @@ export function processLife(at?: number, event: 'dies' | (() => Promise<void>) =
   };
 }
 
-/** The same object as the process sees it. @param nested properties that are such objects, or methods that return one */
+/** The object as the process uses it. @param nested properties that are such objects, or methods that return one */
 export function seenBy<T extends object>(life: ProcessLife, target: T, nested: readonly string[] = []): T {
   return new Proxy(target, {
     get: (_, name) => {

@@ -19,7 +19,7 @@ const notHere = (): never => {
   throw new Error('not in this world');
 };
 
-/** The files of an archive that outlive every process, in memory: thousands of sequences wait for no disk. */
+/** The files of an archive, in memory, shared by all processes, so that thousands of sequences need no disk. */
 export function memoryStorage(folder: string, files: Map<string, Buffer>): ArchiveStorage {
   const below = (prefix: string): RunFiles => ({
     location: `memory:${prefix}`,
@@ -54,7 +54,7 @@ export function memoryStorage(folder: string, files: Map<string, Buffer>): Archi
       for (const name of await directoryRunFiles(staged).list()) {
         files.set(prefix + name, await readFile(join(staged, name)));
       }
-      // The caller removes what it has staged.
+      // The caller removes its staged files.
       const published = await createStagingFolder(folder, 'published-', run.id);
       await rm(published, { recursive: true });
       await rename(staged, published);
@@ -158,7 +158,7 @@ export const memoryDefinitions = (frozen: Map<string, FrozenDefinition>) => ({
   touch: async () => {},
 });
 
-/** The jobs of runs by id. A run has one job at most. */
+/** The jobs of runs by id. A run has at most one job. */
 export const memoryQueue = (jobs: Set<string>) => ({
   assignPlace: notHere,
   enqueue: async ({ id }: { readonly id: string }) => void jobs.add(id),

@@ -16,20 +16,20 @@ type StoredEvent = z.infer<typeof eventSchema>;
 /** What the test itself knows of a run. */
 export interface KnownRun {
   readonly digest: string;
-  /** Null for a schedule. */
+  /** Null for a scheduled run. */
   readonly triggeredBy: string | null;
 }
 
 export interface Oracle {
-  /** Recipients of packs, by run; each time that one was handed to the mail server. */
+  /** The recipients of packs by run, one entry for each message to the mail server. */
   readonly sent: ReadonlyMap<string, readonly string[]>;
-  /** Looks at a mail at the moment at which it leaves. Throws where it must not. */
+  /** Checks a mail when it leaves. Throws if it must not. */
   onMail(mail: SentMail): void;
 }
 
 /**
- * Decides by itself whether a pack may leave, from the events as they are stored and the test's own table of people. It
- * shares no code with what it judges.
+ * Decides whether a pack may leave, from the stored events and the test's own table of people. It shares no code with the
+ * code it checks.
  */
 export function approvalOracle(files: ReadonlyMap<string, Buffer>, runs: ReadonlyMap<string, KnownRun>): Oracle {
   const sent = new Map<string, string[]>();
@@ -88,7 +88,7 @@ export function approvalOracle(files: ReadonlyMap<string, Buffer>, runs: Readonl
 
 export class Violation extends Error {}
 
-/** Who wrote the last version of each comment that is printed. */
+/** The author of the last version of each printed comment. */
 function printedAuthors(events: readonly StoredEvent[]): readonly string[] {
   const last = new Map<string, StoredEvent>();
   for (const event of events) if (event.type === 'comment') last.set(event.section ?? '', event);

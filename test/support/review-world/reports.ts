@@ -8,7 +8,7 @@ import type { Reviewer } from '../../../src/services/reviews/review-service.ts';
 
 const token = (name: string): Reviewer => ({ name, kind: 'token', subject: `token:${name}` });
 
-/** Who signs in, and who that is. `ann` has two tokens, `cem` an account and a token. */
+/** The sign-ins and the people behind them. `ann` has two tokens, `cem` an account and a token. */
 export const SIGN_INS: readonly { readonly by: Reviewer; readonly human: string }[] = [
   { by: token('ann'), human: 'ann' },
   { by: token('ann-laptop'), human: 'ann' },
@@ -26,7 +26,7 @@ export const PEOPLE = {
 
 export const PARSED_PEOPLE = peopleSchema.parse(PEOPLE);
 
-/** The human behind a name, whatever it names: the test's own table, beside that of the code. */
+/** The person behind any name. This table belongs to the test and is independent of the code. */
 export function humanOf(name: string): string {
   const plain = name.toLowerCase().replace(/^(token|shell):/, '');
   if (['mlro', 'ann', 'ann-laptop'].includes(plain)) return 'ann';
@@ -34,7 +34,7 @@ export function humanOf(name: string): string {
   return plain;
 }
 
-/** What a version of the report asks of its runs. Approvers as humans. */
+/** The review rules of a version of the report. Approvers are people. */
 export interface Policy {
   readonly approvers: readonly string[];
   readonly need: number;
@@ -77,7 +77,7 @@ export interface Version {
   readonly policy: Policy | undefined;
 }
 
-/** Every version of the report that an edit of the definition or of its recipients may make. */
+/** Every version of the report that an edit of the definition or its recipients can create. */
 export const VERSIONS: readonly Version[] = VARIANTS.flatMap(({ policy, file, commentary }, variant) =>
   RECIPIENTS.map((to, index): Version => {
     const digest = createHash('sha256').update(`${variant}.${index}`).digest('hex');
@@ -120,11 +120,11 @@ export const policyOf = (digest: string): Policy | undefined => {
   return version.policy;
 };
 
-/** Whom a name in `by` of an event is, from what they signed in with alone. */
+/** The person behind a name in `by` of an event, from the sign-in only. */
 export const humanOfPrincipal = (principal: string): string =>
   SIGN_INS.find(({ by }) => by.subject === principal)?.human ?? principal;
 
-// The table above must be that of the code, or the test would prove nothing.
+// The table must match the code, or the test would prove nothing.
 for (const { by, human } of SIGN_INS) {
   const { person } = by.kind === 'shell' ? { person: by.subject } : personOf({ ...by, kind: by.kind }, PARSED_PEOPLE);
   if (humanOf(person) !== human) throw new Error(`${by.name} is ${person}`);

@@ -13,11 +13,11 @@ const NOW = Date.parse('2026-11-20T10:00:00Z');
 
 export interface AnsweringService {
   readonly client: ComplianceClient;
-  /** Answers so far: each has another figure. */
+  /** The number of responses so far. Each has another figure. */
   readonly answers: () => number;
 }
 
-/** Asked once of the sandbox, for all worlds of a file. */
+/** Recorded once from the sandbox for all worlds of a file. */
 export async function recordedAnswers(): Promise<(truncated: () => boolean) => AnsweringService> {
   const sandbox = inProcessSandbox({ now: NOW });
   const catalog: Catalog = catalogSchema.parse((await sandbox.get(PATHS.catalog(101))).body);
@@ -50,13 +50,13 @@ export async function recordedAnswers(): Promise<(truncated: () => boolean) => A
   };
 }
 
-/** What a pack says: the figures, the comments as they are printed, and the line of the approval. */
+/** The text of a pack: the figures, the printed comments, and the line of the approval. */
 export const packText = ({ tables, comments = [] }: Dataset): string =>
   JSON.stringify({ tables: tables.map(({ id, rows }) => ({ id, rows })), comments });
 
 export const bodyHashOf = (pack: string): string => sha256(pack.split('\nApproved by ')[0] ?? '');
 
-/** Renders a pack of one file, and a mail that names the hash of the file without the approval's line. */
+/** Renders a pack of one file, and a mail with the hash of the file without the approval's line. */
 export const packRenderer: Renderer = async ({ dataset, files: { folder } }) => {
   const text = packText(dataset);
   const names = dataset.approval?.by.map(({ name }) => name) ?? [];

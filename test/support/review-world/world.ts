@@ -53,7 +53,7 @@ export interface SentMail {
   readonly raw: string;
 }
 
-/** The answer of the mail server; by default it accepts. */
+/** The reply of the mail server. By default it accepts. */
 export type OnMail = (mail: SentMail) => SendResult | undefined;
 
 const NEVER_OPEN: CircuitBreaker = {
@@ -62,18 +62,18 @@ const NEVER_OPEN: CircuitBreaker = {
   recordSuccess: async () => {},
 };
 
-/** Sleeps of a request are over at once, those of a deadline never. */
+/** Waits of a request end immediately, waits for a deadline never. */
 const MAX_SLEEP_MS = 200;
 
-/** Stores and a mail server that outlive the processes of a world, in place of those in memory. */
+/** Stores and a mail server that replace those in memory and survive all processes. */
 export interface RealParts {
   readonly deployment: Deployment;
   readonly mailer: Mailer;
 }
 
 /**
- * An archive and a mail server that outlive everything, a Redis that can be lost, and processes that come and go.
- * @param real absent: in memory, and nothing is stopped, denied or corrected
+ * A shared archive and mail server, a Redis that can be lost, and processes that start and die.
+ * @param real absent: everything is in memory, and nothing is stopped, denied or corrected
  */
 export function reviewWorld(folder: string, service: AnsweringService, onMail: OnMail, real?: RealParts) {
   let now = Date.parse('2026-11-23T09:00:00Z');
@@ -101,7 +101,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
   let responses: ResponseStore = memoryResponseStore();
   const settings = VERSIONS[0]?.frozen.settings;
   if (settings === undefined) throw new Error('no version');
-  // Nothing else of them is read.
+  // Nothing else of them is used.
   const orgs = new Map([['acme', settings]]);
   const current = { orgs } as unknown as Definitions;
   const mailer: Mailer = real?.mailer ?? {
@@ -116,7 +116,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
     const base = real?.deployment;
     const runs = seenBy(life, base?.runs ?? memoryRuns(records, definitions));
     const seen = seenBy(life, base?.storage ?? memoryStorage(folder, files), ['metadata', 'runFiles']);
-    // An iteration is no promise.
+    // An iterator is not a promise.
     const storage: ArchiveStorage = base
       ? Object.assign(Object.create(seen), { listRuns: base.storage.listRuns })
       : seen;
@@ -179,7 +179,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
       mail: await mailOf(),
       templates: undefined,
       workingDirectory: folder,
-      // A worker's, which waits while deliveries are stopped.
+      // Only real workers wait while deliveries are stopped.
       ...(base && { editions: createEditionStore(shared), circuit: NEVER_OPEN }),
     });
     const execute = createRunExecutor({
@@ -203,7 +203,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
     };
   };
 
-  /** One attempt of the first job, as a worker makes it. */
+  /** One attempt of the first job, like that of a worker. */
   const work = async (life: ProcessLife = processLife()): Promise<void> => {
     const [id] = jobs;
     if (id === undefined) return;
@@ -230,7 +230,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
       maxCrashes: 1_000,
       backoff: () => 1,
     };
-    // At the end of the line: one that is delayed does not stop the others.
+    // At the end of the queue, so that a delayed job does not block the others.
     const requeue = () => {
       jobs.delete(id);
       jobs.add(id);
@@ -248,7 +248,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
     attempts.delete(id);
   };
 
-  /** What schedulers do with runs that lost their job. */
+  /** Enqueues runs that lost their job, like a scheduler. */
   const requeueOrphans = async (): Promise<void> => {
     const all = (await real?.deployment.runs.list({ limit: 1_000 })) ?? records.values();
     for (const { id, state } of all) if (!TERMINAL_STATES.has(state)) jobs.add(id);
@@ -258,7 +258,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
     files,
     records,
     jobs,
-    /** The settings of the organization, as they are now. */
+    /** The current settings of the organization. */
     orgs,
     process,
     work,
@@ -276,7 +276,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
       ledger = memoryLedger();
       responses = memoryResponseStore();
     },
-    /** Waits until everything has ended that no person has to decide. */
+    /** Works until only decisions of people are left. */
     settle: async () => {
       for (let round = 0; round < 12; round += 1) {
         await requeueOrphans();
