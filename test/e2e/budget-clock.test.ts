@@ -139,18 +139,15 @@ describe.concurrent.each(LIMITER_ALGORITHMS)('a service with the limiter %s', (k
   test.for([
     ['an hour ahead', 3_600],
     ['an hour back', -3_600],
-  ] as const)(
-    'gets neither too many nor too few calls when the clock of Redis is %s for a moment',
-    async ([, seconds], { expect }) => {
-      const figures = await makeRuns(kind, async ({ redis, admin, prefix }) => {
-        await redis.setClock(seconds);
-        await admin.hgetall(`${prefix}:metrics:budget:{key}:state`);
-        await pause(WINDOW_MS / 10);
-        await redis.setClock(0);
-      });
-      expect(figures).toMatchObject(kept);
-    },
-  );
+  ] as const)('gets neither too many nor too few calls if Redis is %s briefly', async ([, seconds], { expect }) => {
+    const figures = await makeRuns(kind, async ({ redis, admin, prefix }) => {
+      await redis.setClock(seconds);
+      await admin.hgetall(`${prefix}:metrics:budget:{key}:state`);
+      await pause(WINDOW_MS / 10);
+      await redis.setClock(0);
+    });
+    expect(figures).toMatchObject(kept);
+  });
 
   test('gets neither too many nor too few calls when the clock of Redis steps by seven seconds ten times', async ({
     expect,

@@ -44,10 +44,7 @@ describe('a request that changes something', () => {
     ['with a shortened CSRF token', async () => ({ body: { csrf: csrf.slice(1) } })],
     ['with an empty CSRF token', async () => ({ body: { csrf: '' } })],
     ['from another site', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } })],
-    [
-      'from another host of the same domain',
-      async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'same-site' } }),
-    ],
+    ['from another host of the domain', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'same-site' } })],
     ['with Sec-Fetch-Site: none', async () => ({ body: { csrf }, headers: { 'sec-fetch-site': 'none' } })],
     [
       'as plain text that reads like a form',
