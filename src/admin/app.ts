@@ -39,15 +39,15 @@ export interface AdminPorts extends ProbePorts {
   /** Creates the access of a principal. */
   readonly access: (principal: Principal) => Access;
   readonly streams: StreamLimiter;
-  /** Of the features. */
+  /** The parts that features add. */
   readonly parts?: readonly AdminPart[];
   /** Bull Board, if enabled. */
   readonly board?: BullBoard | undefined;
-  /** Version of Docket, for the OpenAPI document. */
+  /** Version of Docket in the OpenAPI document. */
   readonly version: string;
 }
 
-/** The admin route as a function of requests; `server.ts` listens. Every error is a problem (RFC 9457). */
+/** The admin route as a function of requests; `server.ts` serves it. Every error response is a problem (RFC 9457). */
 export const createAdminApp = (ports: AdminPorts): AdminApp =>
   createProbeApp(ports, {
     open: (app) => {
@@ -89,7 +89,7 @@ export interface AppParts {
   readonly api?: (app: AdminApp) => void;
 }
 
-/** `/healthz`, `/readyz` and `/metrics`, and the routes of `parts`. */
+/** Serves `/healthz`, `/readyz` and `/metrics`, and the routes of `parts`. */
 export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}): AdminApp {
   const { log } = ports;
   const app: AdminApp = new OpenAPIHono<Env>({ defaultHook: validationHook });
@@ -118,7 +118,7 @@ export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}):
         ? problem('request.too_large')
         : problem('request.malformed', { detail: 'The body is not JSON.' });
     }
-    // The client has closed the connection before the body was complete: not an error.
+    // The client closed the connection before its body was complete. This is not an error of Docket.
     if (context.req.raw.signal.aborted) return problem('request.malformed');
     const error = toDocketError(thrown);
     if (error.code === 'request.not_found') return notFoundResponse(context);

@@ -5,13 +5,13 @@ import { openBullBoardQueues } from '../queue/bull-board.ts';
 import type { RedisClient } from '../redis/client.ts';
 
 export const BULL_BOARD_PATH = '/queues';
-/** Its data, for its own script. */
+/** Where its script fetches data. */
 export const BULL_BOARD_API_PATH = `${BULL_BOARD_PATH}/api/`;
 
-/** The tested versions; the packages require each other's exact version. */
+/** The tested versions. The packages require each other in exactly the same version. */
 const INSTALL_COMMAND = 'npm i @bull-board/api@9.10.1 @bull-board/hono@9.10.1 bullmq@6.7.0';
 
-/** Bull Board over Docket's queues, read-only. Authorization happens in front of it. */
+/** Bull Board over Docket's queues, read-only. The caller checks authorization first. */
 export interface BullBoard {
   readonly app: Hono;
   close(): Promise<void>;
@@ -25,11 +25,11 @@ const loadPackages = async () => {
   ]);
   return { createBullBoard, BullMQAdapter, HonoAdapter };
 };
-/** Bull Board's packages: optional dependencies. */
+/** Bull Board's packages, which are optional dependencies. */
 export type BullBoardPackages = Awaited<ReturnType<typeof loadPackages>>;
 
 /**
- * Throws `config.invalid` where the packages are not installed.
+ * Opens Bull Board. Throws `config.invalid` if the packages are not installed.
  *
  * @param redis a producer's client; the caller closes it
  */
@@ -56,9 +56,9 @@ export async function openBullBoard(
         boardTitle: 'Docket · queues',
         miscLinks: [{ text: 'Docket', url: '/' }],
         hideDocsLink: true,
-        // The workers do not record BullMQ metrics; use `/metrics`.
+        // The workers do not record BullMQ's metrics. Docket has `/metrics`.
         showMetrics: false,
-        // It needs CLIENT LIST, which a restricted Redis user may not call.
+        // This needs CLIENT LIST, which a restricted Redis user may not call.
         showWorkers: false,
       },
     },
@@ -69,7 +69,7 @@ export async function openBullBoard(
     throw queues.toRedisError(thrown);
   });
   const app = served.registerPlugin();
-  // Otherwise Hono would handle the error here, before the admin app.
+  // Otherwise Hono would handle the error here, before the admin app sees it.
   app.onError((thrown) => {
     throw thrown;
   });

@@ -7,9 +7,9 @@ import { problem } from './problem.ts';
 
 /** The client of a request, as reported by trusted proxies. */
 export interface Client {
-  /** IP address; `unknown` where there is no connection. */
+  /** IP address; `unknown` if there is no connection. */
   readonly address: string;
-  /** Whether it uses TLS, to the proxy in front of Docket. */
+  /** Whether it uses TLS, at least up to the proxy in front of Docket. */
   readonly secure: boolean;
   /** Requested host and port, lower case; empty without a Host header. */
   readonly host: string;
@@ -18,7 +18,7 @@ export interface Client {
 /** A session of the page. */
 export interface Session {
   readonly principal: Principal;
-  /** CSRF token of each action: in the form field `csrf` or the header `X-CSRF-Token`. */
+  /** The CSRF token that each action must send, in the form field `csrf` or the header `X-CSRF-Token`. */
   readonly csrf: string;
 }
 
@@ -28,17 +28,17 @@ export interface Env {
   Variables: {
     client: Client;
     principal: Principal;
-    /** Present if the principal is authenticated by a session, not by a token. */
+    /** Present if a session, not a token, authenticated the principal. */
     session: Session | undefined;
-    /** Whether the token is still valid with the same permissions: for long responses. */
+    /** Whether the token is still valid with the same permissions. For long responses. */
     stillAccepted: () => Promise<boolean>;
-    /** What the principal may see and do. Handlers use nothing else. */
+    /** What the principal may see and do. Handlers use only this. */
     access: Access;
   };
 }
-/** A function of requests. */
+/** The admin route: a function of requests. */
 export type AdminApp = OpenAPIHono<Env>;
 
-/** Also the response for data of another organization: its existence is not revealed. */
+/** The response for unknown paths and for data of another organization. It is the same, so it reveals no existence. */
 export const notFoundResponse = (context: Context): Response =>
   problem('request.not_found', { detail: `${context.req.method} ${context.req.path.slice(0, 200)}` });

@@ -7,10 +7,10 @@ import type { PageContext } from './page/routes/page-context.ts';
 export interface AdminPart {
   /** Adds routes below `/api/`. */
   readonly addApi?: (app: AdminApp) => void;
-  /** Adds views, which require a session. */
+  /** Adds pages, which require a session. */
   readonly addViews?: (app: Hono<Env>, page: PageContext) => void;
-  /** On the page of a report, and on that of a run below its files. */
+  /** Shown on the page of a report, and on the page of a run below its files. */
   readonly panels?: Panels;
-  /** In the header of each page. @param self path and query of the page */
+  /** Shown in the header of each page. @param self path and query of the page */
   readonly header?: (self: string) => unknown;
 }

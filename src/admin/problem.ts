@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DocketError, ERRORS, type ErrorCode } from '../base/error.ts';
 
-/** Problems of requests. Errors of Docket's error table are problems with their own codes. */
+/** Problems of requests. Errors of Docket's error table become problems with their own codes. */
 export const REQUEST_PROBLEMS = {
   'auth.missing': { status: 401, title: 'A bearer token is required' },
   'auth.invalid': { status: 401, title: 'The token is not accepted' },
@@ -34,7 +34,7 @@ const deliveredSchema = z.object({
   uncertain: z.int().describe('Deliveries that may have arrived.'),
 });
 
-/** RFC 9457, extended by `code`, `expected`, `got`, `next`, `errors` and `delivered`. */
+/** A problem (RFC 9457), extended by `code`, `expected`, `got`, `next`, `errors` and `delivered`. */
 export const problemSchema = z
   .object({
     type: z
@@ -67,7 +67,7 @@ export type ProblemDetail = Partial<
   Pick<z.infer<typeof problemSchema>, 'detail' | 'expected' | 'got' | 'next' | 'errors'>
 >;
 
-/** A problem of the table as a response. */
+/** A response with a problem of the table. */
 export function problem(
   code: ProblemCode,
   detail: ProblemDetail = {},
@@ -79,7 +79,7 @@ export function problem(
 
 const SERVICE_UNAVAILABLE = { status: 503, title: 'The Compliance Service does not answer' };
 
-/** Errors of Docket's table that a request may cause; all others are internal errors. */
+/** Errors of Docket's table that a request can cause. All others count as internal errors. */
 const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
   'usage.invalid': { status: 422, title: 'The request is not valid' },
   'definition.invalid': { status: 422, title: 'The definition is invalid' },
@@ -135,7 +135,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
 
 const isRequestProblem = (code: string): code is ProblemCode => code in REQUEST_PROBLEMS;
 
-/** An error of Docket's table as a problem. Internal errors reveal no details. */
+/** A response with an error of Docket's table as a problem. Internal errors reveal no details. */
 export function problemOf(error: DocketError): Response {
   const { code, message, expected, got, next, delivered } = error.toJSON();
   const detail = { ...(expected === undefined ? {} : { expected }), ...(got === undefined ? {} : { got }) };

@@ -15,11 +15,11 @@ const MAX_DEFINITION_BODY_BYTES = 256 * 1024;
 const DEFINITION_BODY_PATH = /^\/api\/reports\/[^/]+\/[^/]+\/validate$/;
 const DEFINITION_MEDIA_TYPES = ['application/yaml', 'application/x-yaml', 'text/yaml', 'text/plain'];
 
-/** Position and text of each error, without the values, which may be secret. */
+/** Position and text of each error. Leaves out the values, which may be secret. */
 const validationErrors = (error: z.ZodError): NonNullable<ProblemDetail['errors']> =>
   error.issues.map(({ code, path, message }) => ({
     pointer: path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
-    // The names of unknown members are text of the client.
+    // Names of unknown members are text of the client, so they are not repeated.
     detail: code === 'unrecognized_keys' ? 'no unknown members' : message,
   }));
 
@@ -31,7 +31,7 @@ export const headerProblem = ({ issues }: z.ZodError): Response =>
 export const bodyProblem = (error: z.ZodError): Response =>
   problem('request.invalid', { errors: validationErrors(error) });
 
-/** The JSON of a body that `parseRequestBody` has read. Throws what the app answers with 400 for other text. */
+/** The JSON of a body that `parseRequestBody` has read. For other text it throws an error that becomes a 400. */
 export async function readJson({ req }: Context<Env>): Promise<unknown> {
   try {
     return await req.json();
@@ -43,15 +43,15 @@ export async function readJson({ req }: Context<Env>): Promise<unknown> {
 /** The response to an invalid request, the same for every route. */
 export const validationHook: Hook<unknown, Env, string, Response | undefined> = (result, context) => {
   if (result.success) return undefined;
-  // An invalid path parameter matches nothing.
+  // Nothing matches an invalid path parameter, so it is a 404.
   if (result.target === 'param') return notFoundResponse(context);
   if (result.target === 'header') return headerProblem(result.error);
   return bodyProblem(result.error);
 };
 
 /**
- * Reads the body up to the limit, and passes it on as JSON or as the text of a definition. An empty body is an empty object,
- * whatever its media type. GET and HEAD pass unchanged.
+ * Reads the body up to the limit, and passes it on as JSON or as the text of a definition. An empty body counts as an
+ * empty object, whatever its media type. GET and HEAD pass unchanged.
  */
 export const parseRequestBody: MiddlewareHandler<Env> = async (context, next) => {
   const { raw } = context.req;
@@ -75,7 +75,8 @@ export const parseRequestBody: MiddlewareHandler<Env> = async (context, next) =>
   if (!isUtf8(bytes)) return problem('request.malformed', { detail: 'The body is not UTF-8.' });
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   const body = text === '' && !isText ? '{}' : text;
-  // As routes declare it: the body is passed on without a request of its own, which would cost more than all that is done here.
+  // The usual media type: passes the body on without building a new Request, which would cost more than everything else
+  // here.
   if (raw.headers.get('content-type') === types[0]) {
     Object.assign(context.req.bodyCache, { text: Promise.resolve(body) });
     return next();
@@ -88,12 +89,12 @@ export const parseRequestBody: MiddlewareHandler<Env> = async (context, next) =>
   return next();
 };
 
-/** The body; undefined as soon as it exceeds the limit, whatever its Content-Length. */
+/** The body. Undefined as soon as it exceeds the limit, whatever its Content-Length. */
 async function readBytes(request: Request, maxBytes: number): Promise<Buffer | undefined> {
   const announced = request.headers.get('content-length');
   if (announced !== null) {
     if (Number(announced) > maxBytes) return undefined;
-    // Node passes on at most Content-Length bytes: no stream is needed.
+    // Node passes on at most Content-Length bytes, so no stream is needed.
     const bytes = Buffer.from(await request.arrayBuffer());
     return bytes.length > maxBytes ? undefined : bytes;
   }

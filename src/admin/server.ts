@@ -14,7 +14,7 @@ export interface AdminServer {
   /** E.g. `http://127.0.0.1:8787`. */
   readonly url: string;
   readonly port: number;
-  /** Accepts no more requests; running ones may finish within two seconds. */
+  /** Stops accepting requests. Running ones have two seconds to finish. */
   close(): Promise<void>;
 }
 
@@ -22,22 +22,27 @@ export interface AdminServer {
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTION_CHECK_INTERVAL_MS = 2_000;
-/** Ms without a byte in either direction. Event streams send keep-alives more often. */
+/**
+ * Closes a connection after this many ms without a byte in either direction. Event streams send keep-alives more often.
+ */
 const IDLE_TIMEOUT_MS = 120_000;
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Concurrent connections, in total and per address (not of trusted proxies), so that one sender cannot use them all. */
+/**
+ * Maximum concurrent connections, in total and per address (trusted proxies excepted), so that one sender cannot use
+ * them all.
+ */
 const MAX_CONNECTIONS = 1_024;
 const MAX_CONNECTIONS_PER_ADDRESS = 256;
 /** Ms between two log lines about refused connections. */
 const WARN_INTERVAL_MS = 60_000;
 
-/** Errors of Node before there is a request. */
+/** Errors that Node reports before there is a request. */
 const CLIENT_ERROR_PROBLEMS: Readonly<Record<string, ProblemCode>> = {
   HPE_HEADER_OVERFLOW: 'request.headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
 };
 
-/** Serves the admin route. Throws `config.invalid` when the address cannot be listened on. Port 0 takes a free one. */
+/** Serves the admin route. Port 0 takes a free port. Throws `config.invalid` if it cannot listen on the address. */
 export async function listenAdmin(
   app: Pick<AdminApp, 'fetch'>,
   {
@@ -55,7 +60,7 @@ export async function listenAdmin(
 ): Promise<AdminServer> {
   const listener = getRequestListener(app.fetch, {
     hostname: host,
-    // Otherwise it replaces the global Request and Response.
+    // By default it replaces the global Request and Response.
     overrideGlobalObjects: false,
     errorHandler: (error) => {
       if (error instanceof RequestError) return problem('request.malformed');
@@ -70,7 +75,7 @@ export async function listenAdmin(
       connectionsCheckingInterval: CONNECTION_CHECK_INTERVAL_MS,
     },
     (incoming, outgoing) => {
-      // Fetch requests do not support TRACE.
+      // A fetch Request cannot have the method TRACE.
       if (incoming.method === 'TRACE') {
         outgoing.writeHead(405, { 'Content-Type': 'application/problem+json', Allow: 'GET, HEAD, POST' });
         return outgoing.end(problemBody('request.method_not_allowed'));
@@ -78,7 +83,7 @@ export async function listenAdmin(
       return void listener(incoming, outgoing);
     },
   );
-  // The size of headers is limited. A count limit would drop the last headers, which the proxy adds.
+  // The total size of headers is limited. A limit on their number would drop the last ones, which the proxy adds.
   server.maxHeadersCount = 0;
   server.timeout = IDLE_TIMEOUT_MS;
   limitConnections(server, { proxies, log });

@@ -30,13 +30,13 @@ export type Access = ReturnType<typeof createAccess>;
 
 export interface Processes {
   readonly reports: readonly ProcessReport[];
-  /** Processes that do not report: those of 0.2.0 and before, and those that have just started. */
+  /** Processes without a report: they run 0.2.0 or older, or have just started. */
   readonly silent: readonly { readonly self: string; readonly roles: readonly string[] }[];
 }
 
 const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; the reason is shown to operators.';
 
-/** Creates the access of a principal. Calls no service yet. */
+/** Creates the access of a principal. Does not call any service yet. */
 export const createAccess = (services: AdminServices, principal: Principal) => ({
   principal,
   ...reportsAccess(services, principal),
@@ -51,7 +51,8 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
   ...denialsAccess(services, principal),
 
   /**
-   * Entries of the audit log, newest first. Those without an organization are only for an operator of all organizations.
+   * Entries of the audit log, newest first. Entries without an organization are only for operators of all
+   * organizations.
    */
   audit: async ({
     org,
@@ -82,13 +83,13 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
     const visible = [...services.jobs().orgs.values()].filter(({ id }) => canSee(principal, id));
     const found = await services.budgetsOf(visible);
     if (principal.role === 'operator') return found;
-    // The reason names a variable or a path of this machine: only for operators.
+    // The reason names a variable or a path of this machine, so only operators see it.
     return { ...found, unknown: found.unknown.map(({ org }) => ({ org, why: KEY_UNKNOWN_MESSAGE })) };
   },
 
   /**
-   * What the runs of a window are expected to do. Of organizations that the principal may not see, it has the number of calls
-   * on shared keys only. Throws `definition.busy`.
+   * What the runs of a window are expected to do. Of organizations that the principal may not see, it only counts the
+   * calls on shared keys. Throws `definition.busy`.
    */
   forecast: async (window: ForecastWindow, org?: string): Promise<ForecastDocument> => {
     if (org !== undefined) {
@@ -100,8 +101,8 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
   },
 
   /**
-   * Why reports do not go out, or soon will not. Those that name servers or processes are for principals of all organizations;
-   * the others learn of them from their runs.
+   * Why reports do not go out, or soon will not. Problems that name servers or processes are for principals of all
+   * organizations. Other principals see the effect on their runs.
    */
   deploymentProblems: async (): Promise<readonly DeploymentProblem[]> =>
     (await services.deploymentProblems()).filter(

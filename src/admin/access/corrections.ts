@@ -19,11 +19,14 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
     }
   };
   return {
-    /** How many corrections wait for a decision, by organization, as counted in the last minutes. Reads no archive. */
+    /**
+     * Number of corrections that wait for a decision, by organization, as counted in the last minutes. Does not read
+     * the archive.
+     */
     correctionSummaries: async (): Promise<readonly CorrectionSummary[]> =>
       (await services.correctionIndex.summaries()).filter(({ org }) => canSee(principal, org)),
 
-    /** Newest first. */
+    /** Corrections, newest first. */
     corrections: async ({
       org,
       state,
@@ -35,10 +38,10 @@ export function correctionsAccess(services: AdminServices, principal: Principal)
       return state === undefined ? found : found.filter((one) => one.state === state);
     },
 
-    /** With its edition, and who would receive a corrected one. */
+    /** One correction, with the delivered edition and who would receive a corrected one. */
     correction,
 
-    /** Sends a corrected edition of a delivered run. Throws as `CorrectionService.open`. */
+    /** Sends a corrected edition of a delivered run. Throws what `CorrectionService.open` throws. */
     openCorrection: async (
       id: string,
       { comment, definition }: { readonly comment?: string | undefined; readonly definition: DefinitionChoice },

@@ -15,7 +15,7 @@ export type DeliveriesFilter = Omit<DeliveryFilter, 'orgs'> & Pick<RunsFilter, '
 /** `limit`: maximum number of runs to read, newest first. */
 export type ReceivedFilter = Omit<RunsFilter, 'error' | 'states' | 'since' | 'until'> & Pick<DeliveryFilter, 'state'>;
 
-/** Deliveries, and decisions about them. */
+/** One delivery, and the decisions about deliveries. */
 export function deliveriesAccess(
   services: Pick<AdminServices, 'decisions'> & { readonly runs: RunIdLookup },
   principal: Principal,
@@ -40,7 +40,7 @@ export function deliveriesAccess(
 
     /** Throws `delivery.conflict`. */
     resolve: async (text: string, as: 'sent' | 'resend', reason: string): Promise<DeliveryRow> => {
-      // Only an operator may cause a search of the archive.
+      // Recovery searches the archive, so only operators may cause it.
       const recover = (id: string) => decisions.recover(id, principal.orgs);
       const { id } = await visible(text, principal.role === 'operator' ? recover : decisions.find);
       assertOperator(principal);
@@ -48,8 +48,8 @@ export function deliveriesAccess(
     },
 
     /**
-     * Several deliveries of a run, all or none: these, or `all` whose result is unknown. Returns them as they are now. Throws
-     * `delivery.conflict`.
+     * Decides about several deliveries of a run, or about none if one cannot be decided: the given ones, or `all` with
+     * an unknown result. Returns their new states. Throws `delivery.conflict`.
      */
     resolveMany: async (
       text: string,
@@ -66,14 +66,14 @@ export function deliveriesAccess(
 
 /** Listings of the visible organizations. */
 export const listingsAccess = (services: AdminServices, principal: Principal) => ({
-  /** Who got what: the deliveries to matching recipients, by run, newest first. */
+  /** The deliveries to matching recipients, grouped by run, newest first. */
   received: async ({ org, report, match, to, period, ...filter }: ReceivedFilter): Promise<ReceivedPage> => {
     const orgs = visibleOrgs(principal, org);
     const { reports, begins } = await runPartsFilter({ match, period }, orgs, services, services.jobs());
     return listReceived({ ...filter, orgs, to, begins, report, reports }, services);
   },
 
-  /** Organizations with readings of current counts, and what was missed lately. */
+  /** Organizations that store readings of current counts, with the readings missed lately. */
   readings: async (): Promise<readonly ReadingSummary[]> =>
     (await services.readings.list()).filter(({ org }) => canSee(principal, org)),
 });

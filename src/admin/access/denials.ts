@@ -4,7 +4,7 @@ import type { Principal } from '../auth/tokens.ts';
 import { assertOperator, auditActor, notFoundError } from './guards.ts';
 import type { AdminServices } from './services.ts';
 
-/** The deny list of the deployment, for principals of all organizations; and where definitions name an address. */
+/** The deny list of the deployment, for principals of all organizations, and where definitions name an address. */
 export const denialsAccess = (services: AdminServices, principal: Principal) => {
   const assertMayChange = (): void => {
     if (principal.orgs !== '*') throw notFoundError();
@@ -17,7 +17,7 @@ export const denialsAccess = (services: AdminServices, principal: Principal) => 
       return createDenialService(services).list();
     },
 
-    /** Whether an address is denied, as far as it is known. */
+    /** Returns a check of addresses. While the list is unknown, no address counts as denied. */
     isDenied: async (): Promise<(address: string) => boolean> => {
       const list = denyListOf((await services.denials.known()) ?? NOBODY_DENIED);
       return (address) => list.find(address) !== undefined;
@@ -26,13 +26,16 @@ export const denialsAccess = (services: AdminServices, principal: Principal) => 
     /** The places in the definitions of the visible organizations that name the address. */
     mentions: (address: string): Promise<readonly Mention[]> => findMentions(address, services.jobs(), principal.orgs),
 
-    /** @param text one address or domain a line, or CSV. Throws `usage.invalid`. @returns those that were added */
+    /**
+     * Adds addresses to the list. @param text one address or domain per line, or CSV. Throws `usage.invalid`. @returns
+     * the added entries
+     */
     deny: async (text: string, reason: string): Promise<readonly Denial[]> => {
       assertMayChange();
       return createDenialService(services).deny(text, auditActor(principal, reason));
     },
 
-    /** @returns those that were in the list */
+    /** Removes addresses from the list. @returns the removed entries */
     allow: async (text: string, reason: string): Promise<readonly Denial[]> => {
       assertMayChange();
       return createDenialService(services).allow(text, auditActor(principal, reason));

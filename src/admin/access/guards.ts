@@ -5,7 +5,10 @@ import type { AuditActor } from '../../services/audit-log.ts';
 import { resolveRunId } from '../../services/runs/resolve-id.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 
-/** The same error for what belongs to another organization and for what does not exist: existence is not revealed. */
+/**
+ * The error for a resource of another organization and for one that does not exist. It is the same, so it reveals no
+ * existence.
+ */
 export const notFoundError = (): DocketError => new DocketError('request.not_found', 'Not found.');
 
 /** Throws `request.not_found` for an organization that does not exist for the principal. */
@@ -13,7 +16,7 @@ export function assertVisible(principal: Principal, org: string): void {
   if (!canSee(principal, org)) throw notFoundError();
 }
 
-/** The organizations a listing reads. Throws `request.not_found` for one that does not exist for the principal. */
+/** The organizations that a listing reads. Throws `request.not_found` for one that does not exist for the principal. */
 export function visibleOrgs(principal: Principal, org: string | undefined): readonly string[] | '*' {
   if (org === undefined) return principal.orgs;
   assertVisible(principal, org);
@@ -32,7 +35,10 @@ export function assertOperator({ role, kind }: Principal): void {
 /** The principal as the audit log records it. */
 export const auditActor = ({ name, from }: Principal, reason: string): AuditActor => ({ by: name, from, reason });
 
-/** The run with this id or prefix, if the principal may see it. Throws `request.not_found`, and as `resolveRunId`. */
+/**
+ * The run with this id or prefix, if the principal may see it. Throws `request.not_found`, and what `resolveRunId`
+ * throws.
+ */
 export async function getVisibleRun(
   { runs }: { readonly runs: RunIdLookup },
   principal: Principal,

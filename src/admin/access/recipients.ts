@@ -11,12 +11,12 @@ interface Services extends Pick<AdminServices, 'jobs'> {
   readonly runs: RunIdLookup;
 }
 
-/** Sends the files of a run to somebody else. Who may approve a recipient is a matter of the definition, not of the role. */
+/** Sends the files of a run to additional recipients. The definition, not the role, says who may approve one. */
 export function recipientsAccess(services: Services, principal: Principal) {
   const { name, kind, subject, from } = principal;
   const author = { name, kind, subject, from };
   return {
-    /** Throws as `RecipientService.send`. `line`: what to fix in the definition. */
+    /** Throws what `RecipientService.send` throws. `line`: what to add to the definition. */
     sendTo: async (
       id: string,
       request: RecipientRequest,
@@ -29,11 +29,11 @@ export function recipientsAccess(services: Services, principal: Principal) {
       return { ...added, line: recipientLine(source, request, added.delivery.target) ?? null };
     },
 
-    /** The recipients that were added to an approved run. Throws `archive.*`. */
+    /** The recipients that people added to an approved run. Throws `archive.*`. */
     addedRecipients: async (id: string): Promise<readonly ProposedRecipient[]> =>
       services.recipients.proposals(await getVisibleRun(services, principal, id)),
 
-    /** Throws as `RecipientService.decide`. */
+    /** Throws what `RecipientService.decide` throws. */
     decideRecipient: async (
       id: string,
       delivery: string,

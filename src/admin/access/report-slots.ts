@@ -10,19 +10,19 @@ interface Scheduled {
   readonly settings: OrgSettings;
 }
 
-/** Finds the next slots of reports. One finder for all principals: it caches timetables. */
+/** Finds the next slots of reports. All principals share one finder, because it caches timetables. */
 export type FindReportSlots = (
   jobs: Definitions,
   which: (of: { readonly org: string; readonly report: string }) => boolean,
   span: { readonly from: number; readonly until?: number | undefined; readonly limit: number },
 ) => Promise<readonly (Scheduled & { readonly slot: Slot })[]>;
 
-/** Takes milliseconds for ten thousand reports, and longer once a day to compute their timetables. */
+/** Takes milliseconds for ten thousand reports, and longer once a day, when it computes their timetables. */
 export function reportSlotFinder(): FindReportSlots {
   const find = slotFinder();
   let grouped: { readonly jobs: Definitions; readonly groups: readonly TimetableGroup<Scheduled>[] } | undefined;
   return async (jobs, which, span) => {
-    // The object changes only when definitions are loaded again.
+    // `jobs` is a new object only when definitions are loaded again.
     if (grouped?.jobs !== jobs) grouped = { jobs, groups: groupByTimetable(scheduledOf(jobs)) };
     const groups = grouped.groups.flatMap(({ reports, ...group }) => {
       const chosen = reports.filter(({ definition }) => which(definition));

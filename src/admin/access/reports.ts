@@ -20,7 +20,7 @@ import type { AdminServices } from './services.ts';
 export interface OrganizationEntry {
   readonly org: string;
   readonly name: string;
-  /** Null where no valid `org.yaml` was loaded. */
+  /** Null if no valid `org.yaml` was loaded. */
   readonly timezone: string | null;
   readonly reports: number;
   readonly pause: Pause | null;
@@ -28,9 +28,9 @@ export interface OrganizationEntry {
 
 export interface ReportsFilter {
   readonly org?: string | undefined;
-  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  /** Words of the report's id or title, or of its organization's id or name. Case does not matter. */
   readonly match?: string | undefined;
-  /** `paused`: by itself or with its organization. `errors`: its file has some. */
+  /** `paused`: the report or its organization is paused. `errors`: its file has errors. */
   readonly state?: 'paused' | 'errors' | undefined;
   /** The `next` of the previous page: the name of its last report, `org/report`. */
   readonly after?: string | undefined;
@@ -46,9 +46,9 @@ export interface ReportEntry {
   readonly org: string;
   readonly report: string;
   readonly title: string;
-  /** One line each (`formatSchedule`); empty: on demand only. */
+  /** One line per schedule (`formatSchedule`). Empty if the report only runs on demand. */
   readonly schedules: readonly string[];
-  /** The same in words: `at 08:00, only on Monday`. */
+  /** The schedules in words: `at 08:00, only on Monday`. */
   readonly scheduleWords: readonly string[];
   /** The report's own pause or its organization's. */
   readonly pause: Pause | null;
@@ -63,8 +63,8 @@ export interface ReportDetail extends ReportEntry {
   readonly owner: string | null;
   readonly timezone: string | null;
   /**
-   * The text of the active definition, YAML with references to secrets. An invalid text is never shown: it may contain a
-   * secret. Null as well where only Redis has the active version.
+   * The text of the active definition: YAML with references to secrets. Null for an invalid text, which may contain a
+   * secret, and if only Redis has the active version.
    */
   readonly text: string | null;
   readonly digest: string | null;
@@ -72,7 +72,7 @@ export interface ReportDetail extends ReportEntry {
   readonly slots: readonly SlotView[];
   /** Who gets what, when and in which form, for people who do not read YAML. */
   readonly outline: ReportOutline | null;
-  /** What of its workbook template gets what; null also for a report without one. */
+  /** Which parts of its workbook template are filled with what. Null also for a report without a template. */
   readonly workbook: TemplateView | null;
 }
 
@@ -122,13 +122,13 @@ export const validationSchema = z
   .meta({ id: 'Validation' });
 type Validation = z.infer<typeof validationSchema>;
 
-/** Slots in the detail of a report. */
+/** Maximum slots in the detail of a report. */
 const SHOWN_SLOTS = 5;
 
-/** The current organizations and reports: their slots, plans and pauses. */
+/** The current organizations and reports, with their slots, plans and pauses. */
 export function reportsAccess(services: AdminServices, principal: Principal) {
   const { jobs, clock, pauses } = services;
-  /** Throws `request.not_found` for a report that does not exist for the principal; one with an invalid file exists. */
+  /** Throws `request.not_found` if the principal cannot see the report. A report with an invalid file exists. */
   const visibleReport = async (org: string, report: string) => {
     assertVisible(principal, org);
     const current = await currentReport(services, org, report);
@@ -155,7 +155,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
   return {
     kindLabels: services.kindLabels,
 
-    /** Organizations with a folder of definitions, by id. */
+    /** Organizations that have a folder of definitions, by id. */
     organizations: async (): Promise<readonly OrganizationEntry[]> => {
       const loaded = jobs();
       const paused = await pauses.list();
@@ -199,7 +199,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
           (state !== 'errors' || reportDiagnostics(loaded, name).length > 0)
         );
       });
-      // Each report needs one read for its newest run: this is why the list has pages.
+      // Each report needs a read for its newest run, so the list has pages.
       const names = visible.slice(0, limit);
       const reports = await Promise.all(
         names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), paused)),
@@ -227,11 +227,11 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       };
     },
 
-    /** The title of a report; undefined where this process has loaded no valid version of it. Reads nothing. */
+    /** The title of a report; undefined if this process has loaded no valid version of it. Does no I/O. */
     titleOf: (org: string, report: string): string | undefined =>
       canSee(principal, org) ? jobs().reports.get(`${org}/${report}`)?.title : undefined,
 
-    /** Resolves period specifications for the report; none while no version of it is active. @param specs undefined: the definition's own */
+    /** Resolves periods for the report; none while it is not active. @param specs undefined: the definition's period */
     periods: async (
       org: string,
       report: string,
@@ -243,7 +243,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       return specs.map((spec) => periodOf(version.definition, version.settings, now, spec));
     },
 
-    /** Next slots, soonest first, by the definitions of this process. @param until epoch ms, at most `limit` slots in all */
+    /** The next slots, soonest first, by the definitions of this process. @param until epoch ms */
     slots: async ({ org, report, from = clock.now(), until, limit }: SlotFilter): Promise<readonly SlotEntry[]> => {
       const loaded = jobs();
       if (org !== undefined) {
@@ -267,18 +267,18 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
     },
 
     /**
-     * The requests and cost of a run: `docket explain --json`. It may cost an operator's request a token of the API key; for a
-     * viewer it uses the cached catalog. Throws `plan.invalid`, `catalog.missing` and what the service answers.
+     * The requests and cost of a run: `docket explain --json`. For an operator it may use a token of the API key; a
+     * viewer gets the cached catalog. Throws `plan.invalid`, `catalog.missing` and the errors of the service.
      */
     explain: async (org: string, report: string, period?: PeriodSpec): Promise<unknown> => {
       assertVisible(principal, org);
       const { version } = await currentReport(services, org, report);
       if (version === undefined) throw notFoundError();
-      // Each attempt costs a token, even a refused one: a viewer must not be able to use up the budget.
+      // Each attempt uses a token, even a refused one. A viewer must not be able to use up the budget.
       return services.explainer.explain(version, period, { mayAsk: principal.role === 'operator' });
     },
 
-    /** Validates the text of a definition as a report of this organization; stores nothing. */
+    /** Validates the text of a definition as a report of this organization. Stores nothing. */
     validate: async (org: string, report: string, text: string): Promise<Validation> => {
       const loaded = jobs();
       assertVisible(principal, org);
@@ -303,7 +303,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       return pauseSchedules({ org, report }, auditActor(principal, reason), services);
     },
 
-    // A removed report may still have a pause.
+    // A removed report can still have a pause.
     resume: async (org: string, report: string | null, reason: string): Promise<readonly Pause[]> => {
       assertVisible(principal, org);
       assertOperator(principal);

@@ -6,7 +6,7 @@ import type { RunFile } from '../../services/runs/run-file-reader.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { assertOperator, getVisibleRun, notFoundError } from './guards.ts';
 
-/** Reviews of runs. Who may approve is a matter of the definition, not of the role: see `ReviewService`. */
+/** Reviews of runs. The definition, not the role, says who may approve: see `ReviewService`. */
 export function reviewsAccess(
   services: { readonly reviewService: ReviewService; readonly runs: RunIdLookup },
   principal: Principal,
@@ -15,18 +15,20 @@ export function reviewsAccess(
   const { name, kind, subject, from } = principal;
   const author: Reviewer = { name, kind, subject, from };
   return {
-    /** The review of a run, as the principal may take part in it; null for a run without one. Throws `archive.*`. */
+    /**
+     * The review of a run, with what the principal may do in it. Null for a run without a review. Throws `archive.*`.
+     */
     review: async (id: string): Promise<ReviewView | null> =>
       (await services.reviewService.view(await idOf(id), author)) ?? null,
 
-    /** A file of what is reviewed. Throws `request.not_found`. */
+    /** A file of the content under review. Throws `request.not_found`. */
     reviewFile: async (id: string, name: string): Promise<RunFile> => {
       const file = await services.reviewService.file(await idOf(id), name);
       if (file === undefined) throw notFoundError();
       return file;
     },
 
-    /** The e-mail of what is reviewed, as `preview`. Throws `request.not_found`. */
+    /** The e-mail of the content under review, in the form of `preview`. Throws `request.not_found`. */
     reviewPreview: async (id: string, body?: string): Promise<string> => {
       const html = await services.reviewService.preview(await idOf(id), body);
       if (html === undefined) throw notFoundError();
@@ -37,9 +39,9 @@ export function reviewsAccess(
      * Writes a comment, or withdraws it. Needs the role operator. Throws `run.conflict`, `review.comment_invalid`,
      * `approval.unreachable`.
      *
-     * @param section null: on the whole report
+     * @param section null: the comment is on the whole report
      * @param text null: withdraws the comment
-     * @param value of a report with `split`: only in the pack of this value
+     * @param value for a report with `split`: the comment appears only in the pack of this value
      */
     comment: async (
       id: string,
@@ -53,16 +55,19 @@ export function reviewsAccess(
     },
 
     /**
-     * Approves exactly this content. The definition names who may, viewers too. This and `reject` throw `run.conflict`,
-     * `review.content_changed`, `review.not_allowed`; `approve` throws `already_delivered`.
+     * Approves exactly this content. The definition names who may, which can include viewers. This and `reject` throw
+     * `run.conflict`, `review.content_changed`, `review.not_allowed`; `approve` throws `already_delivered`.
      *
-     * @param content SHA-256 (hex) of what was reviewed, or a prefix of eight digits or more
-     * @param again approves also what was delivered for the period before
+     * @param content SHA-256 (hex) of the reviewed content, or a prefix of at least eight digits
+     * @param again approves even if the period was already delivered
      */
     approve: async (id: string, content: string, reason: string, again = false): Promise<ReviewView> =>
       services.reviewService.approve(await idOf(id), content, reason, author, again),
 
-    /** Names a deputy: the approver does, or whom `approval.may_delegate` names. Throws `run.conflict`, `review.not_allowed`. */
+    /**
+     * Names a deputy. Only the approver or somebody in `approval.may_delegate` may. Throws `run.conflict`,
+     * `review.not_allowed`.
+     */
     delegate: async (id: string, request: DelegationRequest): Promise<ReviewView> =>
       services.reviewService.delegate(await idOf(id), request, author),
 

@@ -30,30 +30,30 @@ import type { AdminServices } from './services.ts';
 
 export interface RunRequest {
   readonly period?: PeriodSpec | undefined;
-  /** Of a report with `split`: only the pack of this value. */
+  /** For a report with `split`: only the pack of this value. */
   readonly value?: string | undefined;
   readonly deliver: boolean;
   readonly priority: Priority;
-  /** Delivers again what was delivered for the period; otherwise that throws `already_delivered`. */
+  /** Delivers again if the period was already delivered. Otherwise such a run throws `already_delivered`. */
   readonly again: boolean;
-  /** Days in `period` that are not over are meant; otherwise they throw `period.unfinished`. */
+  /** Allows days in `period` that are not over. Otherwise they throw `period.unfinished`. */
   readonly unfinished?: boolean | undefined;
-  /** The same key and request return the same run; a different request throws `run.conflict`. */
+  /** The same key with the same request returns the same run. With a different request it throws `run.conflict`. */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface RunsFilter extends Omit<RunFilter, 'reports' | 'recipients' | 'begins' | 'after'> {
-  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  /** Words of the report's id or title, or of its organization's id or name. Case does not matter. */
   readonly match?: string | undefined;
-  /** An address in any case, or a part of one. */
+  /** An address or a part of one. Case does not matter. */
   readonly to?: string | undefined;
-  /** A period as `parseDays` reads it: runs whose period begins in it. Throws `usage.invalid`. */
+  /** Selects runs whose period begins in this period, which `parseDays` reads. Throws `usage.invalid`. */
   readonly period?: string | undefined;
-  /** `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string | undefined;
 }
 
-/** The preview of a held run's release. */
+/** Who would receive the files of a held run, and what is missing in them. */
 export interface HeldRun extends ReleasePreview {
   /** Why the archive could not be read. */
   readonly error: ErrorJson | null;
@@ -62,23 +62,25 @@ export interface HeldRun extends ReleasePreview {
 export interface FilesZip {
   /** E.g. `weekly-kpi 2026-W46.zip`. */
   readonly name: string;
-  /** The caller closes the stream. Rejects, or fails before the stream is complete: `archive.corrupt`, `archive.unreachable`. */
+  /**
+   * The caller closes the stream. Rejects, or the stream fails midway, with `archive.corrupt` or `archive.unreachable`.
+   */
   open(): Promise<Readable>;
 }
 
 export interface RunTimeline {
   /** Oldest first. */
   readonly entries: readonly TimelineEntry[];
-  /** Null while the run works, and after its end. */
+  /** Null while a worker executes the run, and after the run has ended. */
   readonly waits: WaitReason | null;
   /**
-   * The newest other run on record that has delivered the report for the period, or may have. Null if none exists, and
-   * for a run that needs no decision.
+   * The newest other run on record that delivered, or may have delivered, the report for the period. Null if there is
+   * none, and for a run that needs no decision.
    */
   readonly earlier: EarlierDelivery | null;
 }
 
-/** Runs: trigger, list and inspect them, read their files, and decide about them. */
+/** Triggers and lists runs, reads their files, and decides about them. */
 export function runsAccess(services: AdminServices, principal: Principal) {
   const run = (id: string): Promise<RunRecord> => getVisibleRun(services, principal, id);
   return {
@@ -125,8 +127,8 @@ export function runsAccess(services: AdminServices, principal: Principal) {
     },
 
     /**
-     * The number of runs in each state that `runs` would list. Null where no index has the number: with words, a recipient, a
-     * period or an error.
+     * The number of runs in each state that `runs` would list. Null if no index can count them: with words, a
+     * recipient, a period or an error.
      */
     runCounts: async (filter: Omit<RunsFilter, 'states' | 'after' | 'limit'> = {}): Promise<StateCounts | null> => {
       const { org, report, match, to, error, period, since = 0, until } = filter;
@@ -137,12 +139,15 @@ export function runsAccess(services: AdminServices, principal: Principal) {
         orgs === '*'
           ? [undefined]
           : [...new Set(orgs)].map((of) => ({ org: of, ...(report === undefined ? {} : { report }) }));
-      // Indexes may have runs whose record has expired.
+      // Indexes may still list runs whose record has expired.
       const kept = services.clock.now() - RETENTION_DAYS * DAY_MS;
       return services.countRuns({ scopes, since: Math.max(since, kept), until });
     },
 
-    /** Runs that wait for a worker, by priority. Null for principals of some organizations: the queue is everybody's. */
+    /**
+     * Number of runs that wait for a worker, by priority. Null unless the principal may see all organizations, because
+     * they share the queue.
+     */
     waitingByPriority: async (): Promise<Readonly<Record<Priority, number>> | null> =>
       principal.orgs === '*' ? services.waitingByPriority() : null,
 
@@ -155,7 +160,7 @@ export function runsAccess(services: AdminServices, principal: Principal) {
       return services.decisions[what](id, auditActor(principal, reason));
     },
 
-    /** Yields the run at once and on each change, until it has ended; at most once per second. */
+    /** Yields the run at once and on each change until it ends, at most once per second. */
     watch: async function* (text: string, signal: AbortSignal): AsyncGenerator<RunSnapshot, void, void> {
       const id = await resolveRunId(text, services.runs, principal.orgs);
       if (id === undefined) throw notFoundError();
@@ -165,19 +170,19 @@ export function runsAccess(services: AdminServices, principal: Principal) {
           yield snapshot;
         }
       } catch (thrown) {
-        // The same error as for the run of another organization: existence is not revealed.
+        // The error for the run of another organization is the same: it reveals no existence.
         throw toDocketError(thrown).code === 'run.not_found' ? notFoundError() : thrown;
       }
     },
 
     /**
-     * The archived files of the run, and the e-mail with its images. Empty before they are published and after they have left
-     * the archive. This and the next two methods throw `archive.unreachable`, `archive.corrupt`.
+     * The archived files of the run, and the e-mail with its images. Empty before the files are published and after
+     * they have left the archive. This and the next two methods throw `archive.unreachable`, `archive.corrupt`.
      */
     files: async (id: string): Promise<readonly FileEntry[]> =>
       (await services.archivedFiles.files(await run(id))) ?? [],
 
-    /** A file by name; its hash is verified. */
+    /** A file by name. Verifies its hash. */
     file: async (id: string, name: string): Promise<RunFile> => {
       const file = await services.archivedFiles.file(await run(id), name);
       if (file === undefined) throw notFoundError();
@@ -205,7 +210,7 @@ export function runsAccess(services: AdminServices, principal: Principal) {
       return html;
     },
 
-    /** What is missing, and who would receive it; null for a run that does not wait for people. */
+    /** What is missing, and who would receive the files. Null for a run that does not wait for people. */
     heldRun: async (id: string): Promise<HeldRun | null> => {
       const record = await run(id);
       if (!WAITING_STATES.has(record.state)) return null;
@@ -214,18 +219,18 @@ export function runsAccess(services: AdminServices, principal: Principal) {
         return { missing: null, recipients: null, ...preview, error: null };
       } catch (thrown) {
         const error = toDocketError(thrown);
-        // An unreachable archive must not hide the run.
+        // The page must show the run even if the archive is unreachable.
         if (!error.code.startsWith('archive.')) throw error;
         return { missing: null, recipients: null, error: error.toJSON() };
       }
     },
 
-    /** The steps of a run, what it waits for, and what was delivered before for its period. */
+    /** The steps of a run, what it waits for, and what was delivered for its period before. */
     timeline: async (id: string): Promise<RunTimeline> => loadTimeline(services, await run(id)),
   };
 }
 
-/** Builds the timeline of a run that the caller has already found. */
+/** Builds the timeline of a run that the caller has already looked up. */
 export async function loadTimeline(
   services: Pick<AdminServices, 'decisions' | 'pauses' | 'live' | 'runHistory' | 'earlierDelivery' | 'countWorkers'>,
   record: RunRecord,
@@ -251,7 +256,7 @@ export async function loadTimeline(
   };
 }
 
-/** Keys are scoped to their sender: two clients that both count from 1 do not collide. */
+/** Keys belong to their sender: two clients that both count from 1 do not collide. */
 const hashIdempotencyKey = ({ kind, name, subject }: Principal, key: string): string =>
-  // Keys of tokens are stored by their name.
+  // For tokens the stored keys use the name, not the subject.
   sha256(JSON.stringify([kind === 'token' ? name : subject, key])).slice(0, 32);

@@ -12,7 +12,7 @@ export type SelectionInput =
 
 /** Decisions about many runs or deliveries of the visible organizations, by operators. */
 export const selectionsAccess = (services: AdminServices, principal: Principal) => ({
-  /** What would be decided; changes nothing. Throws `usage.invalid`. */
+  /** Shows what would be decided, and changes nothing. Throws `usage.invalid`. */
   previewSelection: async (input: SelectionInput): Promise<SelectionView> => {
     assertOperator(principal);
     if ('ids' in input) return services.selections.preview(input, principal.orgs);
@@ -28,7 +28,7 @@ export const selectionsAccess = (services: AdminServices, principal: Principal) 
     return services.selections.find(digest, principal.orgs);
   },
 
-  /** Decides about exactly what the preview has shown. Throws `selection.not_found`, `selection.conflict`. */
+  /** Decides about exactly the items that the preview showed. Throws `selection.not_found`, `selection.conflict`. */
   decideSelection: async (digest: string, reason: string): Promise<SelectionView> => {
     assertOperator(principal);
     return services.selections.decide(digest, auditActor(principal, reason), principal.orgs);

@@ -28,7 +28,7 @@ import type { TriggerRun } from '../../services/runs/trigger-run.ts';
 import type { SelectionService } from '../../services/selections/selection-service.ts';
 import type { FindReportSlots } from './report-slots.ts';
 
-/** The services behind `Access`, for all principals. */
+/** The services that `Access` uses, shared by all principals. */
 export interface AdminServices extends Deployment, CurrentReportPorts {
   readonly trigger: TriggerRun;
   readonly countRuns: (which: CountedRuns) => Promise<StateCounts>;
@@ -43,26 +43,25 @@ export interface AdminServices extends Deployment, CurrentReportPorts {
   readonly readings: ReadingIndex;
   readonly deploymentProblems: () => Promise<readonly DeploymentProblem[]>;
   readonly archivedFiles: RunFileReader;
-  /** Undefined: the files of the run are not in the archive. Throws `archive.*`. */
+  /** Undefined if the files of the run are not in the archive. Throws `archive.*`. */
   readonly heldRun: (run: RunRecord) => Promise<ReleasePreview | undefined>;
   /** What the archive knows of a run; see `loadRunHistory`. */
   readonly runHistory: (record: RunRecord, rows: readonly DeliveryRow[]) => Promise<RunHistory>;
   readonly earlierDelivery: FindEarlierDelivery;
-  /** What the processes say of themselves; those of 0.2.0 and before say nothing. */
+  /** The reports of the processes about themselves. Processes of 0.2.0 or older send none. */
   readonly processes: () => Promise<readonly ProcessReport[]>;
-  /** The processes with their roles, of all versions. */
+  /** All processes with their roles, of any version. */
   readonly processRoles: () => Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Number of worker processes. */
   readonly countWorkers: () => Promise<number>;
   readonly live: LiveProgressStore;
   readonly findSlots: FindReportSlots;
-  /** The budgets of these organizations' API keys. Throws `redis.unreachable`. */
+  /** Budgets of the API keys of these organizations. Throws `redis.unreachable`. */
   readonly budgetsOf: (orgs: readonly OrgSettings[]) => Promise<BudgetOverview>;
   /** Throws `redis.unreachable`, `definition.busy`. */
   readonly forecast: (window: ForecastWindow) => Promise<DeploymentForecast>;
   readonly explainer: PlanExplainer;
   readonly checkText: ValidateText;
   readonly viewTemplate: ViewTemplate;
-  /** The labels of kinds of targets and of formats. */
+  /** Labels of target kinds and formats. */
   readonly kindLabels: ReadonlyMap<string, string>;
 }

@@ -11,7 +11,10 @@ import { canSee, type Principal } from '../auth/tokens.ts';
 import { assertOperator, assertVisible, auditActor, notFoundError } from './guards.ts';
 import type { AdminServices } from './services.ts';
 
-/** The stop of deliveries and the legal hold. Those of everything are for operators of all organizations. */
+/**
+ * The stop of deliveries and the legal hold. Only operators of all organizations may change those of the whole
+ * deployment.
+ */
 export const switchesAccess = (services: AdminServices, principal: Principal) => {
   const assertMayChange = ({ org }: SwitchTarget): void => {
     if (org === null) {
@@ -20,14 +23,17 @@ export const switchesAccess = (services: AdminServices, principal: Principal) =>
     assertOperator(principal);
   };
   return {
-    /** Those of the visible organizations and of everything; none where neither Redis nor the archive says it. */
+    /**
+     * The switches of the visible organizations and of the whole deployment. Empty if neither Redis nor the archive
+     * knows them.
+     */
     switches: async (): Promise<readonly Switch[]> =>
       ((await services.switches.known())?.switches ?? []).filter(({ org }) => org === null || canSee(principal, org)),
 
-    /** The runs whose deliveries wait for a release, newest first. */
+    /** The runs whose deliveries wait for the release of a stop, newest first. */
     stoppedRuns: (): Promise<readonly StoppedRun[]> => createSwitchService(services).waiting(principal.orgs),
 
-    /** Throws `archive.*` and `switch.unreadable`. @returns the one in force, which may have been set before */
+    /** Throws `archive.*` and `switch.unreadable`. @returns the switch in force, which may have been set before */
     setSwitch: async (target: SwitchTarget, reason: string): Promise<Switch> => {
       assertMayChange(target);
       if (target.org !== null && !isOrganization(services.jobs(), target.org)) throw notFoundError();

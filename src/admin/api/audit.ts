@@ -42,7 +42,7 @@ const listRoute = createRoute({
   responses: { 200: pageResponse({ entries: z.array(entrySchema) }), ...filterProblems },
 });
 
-/** The audit log. */
+/** `GET /api/audit`. */
 export function addAuditRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
     const { entries, next } = await context.get('access').audit(context.req.valid('query'));

@@ -60,7 +60,7 @@ const explainRoute = createRoute({
   },
 });
 
-/** Definitions: looking for faults in a text, and what a report would ask. */
+/** Routes that validate the text of a definition, and that show the requests a report would make. */
 export function addDefinitionRoutes(app: AdminApp): void {
   app.openapi(validateRoute, async (context) => {
     const { org, report } = context.req.valid('param');

@@ -131,7 +131,7 @@ const resolveManyRoute = createRoute({
   },
 });
 
-/** Deliveries: the listing, one of them, and what may be decided of it. */
+/** Lists deliveries, returns one, and decides about it. */
 export function addDeliveryRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
     const access = context.get('access');

@@ -29,7 +29,7 @@ export const denialView = ({ since, ...denial }: Denial): z.infer<typeof denialS
   since: isoInstant(since),
 });
 
-/** A body has at most 64 kB. `docket deny --file` imports longer lists. */
+/** A body has at most 64 kB. For longer lists there is `docket deny --file`. */
 const MAX_TEXT = 60_000;
 const changeSchema = z.strictObject({
   list: z

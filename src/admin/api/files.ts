@@ -159,7 +159,10 @@ const previewRoute = createRoute({
   },
 });
 
-/** What a download does that fails after its beginning was sent: it closes the connection. */
+/**
+ * Handles a download that fails after its first bytes were sent: closes the connection, so that the client sees an
+ * error.
+ */
 export const downloadBreaker =
   (log: Log) =>
   (context: Context<Env>) =>
@@ -170,7 +173,7 @@ export const downloadBreaker =
     return socket !== undefined;
   };
 
-/** What runs have made, to look at and to download. */
+/** Routes to view and download the files of runs. */
 export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): void {
   const breakOff = downloadBreaker(log);
 
@@ -190,7 +193,7 @@ export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): vo
       return context.body(null, 304, marks);
     }
     const headers = { ...marks, ...fileHeaders(file) };
-    // Hono asks for the body of a HEAD as well, and throws it away: nobody would close the file.
+    // For HEAD, Hono runs the GET handler and discards the body: nobody would close the file.
     if (context.req.method === 'HEAD') return context.body(null, 200, headers);
     return context.body(fileBody(await file.open(), breakOff(context)), 200, headers);
   });
@@ -213,7 +216,7 @@ export function addFileRoutes(app: AdminApp, { log }: { readonly log: Log }): vo
   });
 }
 
-/** The headers of a file of a run: its type, size and name, and a policy under which it runs nothing. */
+/** The headers of a run's file: its type, size and name, and a policy under which it cannot run anything. */
 export const fileHeaders = ({
   type,
   bytes,
@@ -222,13 +225,14 @@ export const fileHeaders = ({
   'Content-Type': type,
   'Content-Length': String(bytes),
   'Content-Disposition': contentDisposition(name.split('/').at(-1) ?? name),
-  // The mail among them: shown against our word it would otherwise be a page of ours, with the page's policy.
+  // The HTML e-mail too: opened as a page of this site, it would get the policy of the page.
   'Content-Security-Policy': `sandbox; ${DATA_POLICY}`,
 });
 
 /**
- * A file as a body. Where it fails, the connection ends before the server could write its message into the file.
- * @param broken true: the connection is closed; no further notification is needed
+ * A file as a response body. If reading fails, the connection is closed first; otherwise the server would write its
+ * error message into the file.
+ * @param broken returns true if it has closed the connection: the body then reports nothing else
  */
 export function fileBody(file: Readable, broken: (thrown: unknown) => boolean): ReadableStream {
   const pieces = file[Symbol.asyncIterator]();
@@ -252,6 +256,6 @@ export function fileBody(file: Readable, broken: (thrown: unknown) => boolean): 
 const reprDigest = (sha256: string | null): string =>
   `sha-256=:${Buffer.from(sha256 ?? '', 'hex').toString('base64')}:`;
 
-/** Whether `If-None-Match` names this tag; a weak one is as good here. */
+/** Whether `If-None-Match` names this tag. Weak tags are compared as well. */
 const matchesEtag = (header: string | undefined, tag: string): boolean =>
   header?.split(',').some((one) => ['*', tag, `W/${tag}`].includes(one.trim())) ?? false;

@@ -13,7 +13,7 @@ import {
   security,
 } from './openapi-helpers.ts';
 
-/** Hours of a forecast, at most: a week. */
+/** Maximum hours of a forecast: a week. */
 const MAX_HOURS = 168;
 
 const route = createRoute({

@@ -25,8 +25,8 @@ const route = createRoute({
 });
 
 /**
- * `GET /openapi.json`: OpenAPI 3.1, generated from the schemas that validate, including routes added later. It needs no
- * token, because it describes the version and not the installation: add it before authentication.
+ * `GET /openapi.json`: OpenAPI 3.1, generated from the schemas that validate requests, including routes added later.
+ * Add it before authentication: it describes the version, not the installation, and needs no token.
  */
 export function addOpenApiDocument(app: AdminApp, version: string): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });
@@ -36,6 +36,6 @@ export function addOpenApiDocument(app: AdminApp, version: string): void {
     text ??= JSON.stringify(app.getOpenAPI31Document({ openapi: '3.1.0', info: { ...INFO, version } }));
     return context.body(text, 200, { 'Content-Type': 'application/json' });
   });
-  // The address of the reference page of 0.1.
+  // In 0.1 this was the address of the reference page.
   app.get('/api/docs', (context) => context.redirect('/openapi.json', 301));
 }

@@ -13,7 +13,7 @@ const problemResponse = (description: string) => ({
   content: { 'application/problem+json': { schema: problemSchema } },
 });
 
-/** Problems as a route declares them, by status. */
+/** Problem responses by status, for the declarations of routes. */
 export const PROBLEM_RESPONSES = {
   400: problemResponse('The request cannot be read.'),
   401: problemResponse('No token, or one that is not accepted.'),
@@ -31,7 +31,7 @@ export const PROBLEM_RESPONSES = {
   ),
 } as const;
 
-/** Problems of every route that wants a token. */
+/** Problems of every route that needs a token. */
 export const queryProblems = {
   401: PROBLEM_RESPONSES[401],
   421: PROBLEM_RESPONSES[421],
@@ -40,7 +40,7 @@ export const queryProblems = {
   503: PROBLEM_RESPONSES[503],
 } as const;
 
-/** Problems of a route with filters. */
+/** Problems of a route that has filters. */
 export const filterProblems = {
   ...queryProblems,
   404: PROBLEM_RESPONSES[404],
@@ -54,7 +54,7 @@ export const lookupProblems = {
   409: PROBLEM_RESPONSES[409],
 } as const;
 
-/** Problems of a route that acts. */
+/** Problems of a route that changes something. */
 export const mutationProblems = {
   ...filterProblems,
   400: PROBLEM_RESPONSES[400],
@@ -63,22 +63,22 @@ export const mutationProblems = {
   415: PROBLEM_RESPONSES[415],
 } as const;
 
-/** The schema, or null: as a union, so that the document refers to a named schema rather than changing it. */
+/** The schema, or null. A union, so that the document refers to a named schema instead of changing it. */
 export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
 
-/** A JSON answer. */
+/** A JSON response. */
 export const jsonResponse = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
   description,
   content: { 'application/json': { schema } },
 });
 
-/** A JSON body. An empty one is an empty object. */
+/** A JSON body. An empty body counts as an empty object. */
 export const jsonRequestBody = <Schema extends z.ZodType>(schema: Schema) => ({
   required: true as const,
   content: { 'application/json': { schema } },
 });
 
-/** Every route but the probes and the document wants a token. */
+/** The `security` of a route. Only the probes and the document need no token. */
 export const security = [{ bearer: [] }];
 
 export const orgSchema = z
@@ -90,17 +90,17 @@ export const reportSchema = z
   .regex(ID_PATTERN, 'a report’s id')
   .meta({ description: 'The report’s file, without its ending.', example: 'weekly' });
 
-/** An instant as people write it; `instantOf` reads it. */
+/** An instant as people write it. `instantOf` parses it. */
 export const instantText = z
   .string()
   .refine((text) => instantOf(text, 0) !== undefined, { error: `an instant: ${INSTANT_FORMS}` })
   .meta({ example: '2026-11-16T07:00:00Z' });
-/** Epoch ms. Days begin in UTC. */
+/** Epoch ms. A date without a time is the start of that day in UTC. */
 export const instantOf = (text: string | undefined, now: number): number | undefined =>
   text === undefined ? undefined : parseInstantText(text, { now, zone: 'UTC' });
 
 export const partSchema = z.string().trim().min(1).max(200);
-/** Filters of listings that match parts. */
+/** Filters of listings that match a part of a value. */
 export const partFilters = {
   match: partSchema.optional().meta({
     description: 'Words of the report’s id or title, or of its organization’s id or name, in any case.',
@@ -122,7 +122,7 @@ export const reportParams = z.object({ org: orgSchema, report: reportSchema });
 export const orgParams = z.object({ org: orgSchema });
 export const idParams = z.object({ id: idOrPrefixSchema.meta({ example: '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e' }) });
 
-/** Reads a period that is written as text. */
+/** Parses a period written as text. */
 export function parsePeriodParameter(text: string, context: z.core.$RefinementCtx): PeriodSpec {
   try {
     return parsePeriod(text);
@@ -132,7 +132,7 @@ export function parsePeriodParameter(text: string, context: z.core.$RefinementCt
   }
 }
 
-/** Rows of a page. */
+/** Maximum number of rows in a page. */
 export const limitSchema = (most: number, normal: number) =>
   z.coerce
     .number({ error: `a number from 1 to ${most}` })
@@ -141,13 +141,13 @@ export const limitSchema = (most: number, normal: number) =>
     .max(most)
     .default(normal);
 
-/** `next` of the page before. */
+/** The `next` of the previous page. */
 export const cursorSchema = z
   .string()
   .regex(/^a?\d{1,16}-[0-9a-f]{32}$/, 'the `next` of the page before')
   .meta({ description: '`next` of the page before.' });
 
-/** Of an answer in pages. */
+/** The `next` of a page. */
 const nextSchema = z
   .string()
   .nullable()
@@ -163,7 +163,7 @@ export const pageResponse = <Rows extends z.ZodRawShape>(rows: Rows, description
   headers: pageHeaders,
 });
 
-/** The `Link` of a page that another one follows (RFC 8288), as headers. @param url of the request */
+/** The `Link` header (RFC 8288) to the next page, if there is one. @param url of the request */
 export function nextLink(url: string, next: string | null): Record<string, string> {
   if (next === null) return {};
   const { pathname, searchParams } = new URL(url);
@@ -171,7 +171,7 @@ export function nextLink(url: string, next: string | null): Record<string, strin
   return { Link: `<${pathname}?${searchParams}>; rel="next"` };
 }
 
-/** Why somebody decides so. */
+/** The reason for a decision. */
 export const reasonSchema = z
   .string()
   .overwrite(stripInvisible)

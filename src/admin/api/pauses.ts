@@ -75,7 +75,7 @@ const resumeReport = createRoute({
   request: { params: reportParams, body },
 });
 
-/** What is paused, and pausing it: an organization's scheduled runs or one report's. */
+/** Lists pauses, and pauses or resumes the scheduled runs of an organization or of one report. */
 export function addPauseRoutes(app: AdminApp): void {
   app.openapi(listRoute, async (context) => {
     const pauses = await context.get('access').pauses();

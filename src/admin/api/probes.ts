@@ -9,12 +9,12 @@ import type { AdminApp } from '../hono-env.ts';
 import type { Exposition } from '../metrics/process-metrics.ts';
 import { jsonResponse, PROBLEM_RESPONSES, queryProblems, security } from './openapi-helpers.ts';
 
-/** Ports of the routes that every process has. */
+/** Ports of the routes that every process serves. */
 export interface ProbePorts {
   readonly auth: Auth;
-  /** The checks of `/readyz`; resolves soon and never rejects. */
+  /** The checks of `/readyz`. Resolves quickly and never rejects. */
   readonly health: () => Promise<readonly HealthCheck[]>;
-  /** Codes of the deployment's problems, as the page shows them. */
+  /** Codes of the deployment's problems that the page shows. */
   readonly problemCodes?: (() => readonly string[]) | undefined;
   readonly metrics: () => Promise<Exposition>;
   readonly clock: Clock;

@@ -60,7 +60,7 @@ const addedSchema = z
   })
   .meta({ id: 'AddedDelivery' });
 
-/** What `docket deliveries send --json` prints as well. */
+/** An added delivery in the form that `docket deliveries send --json` prints too. */
 export const addedView = (
   { record, delivery: { id, target, recipient }, waits, need }: AddedDelivery,
   line?: RecipientLine | null,
@@ -126,7 +126,7 @@ const decideRoute = createRoute({
   responses: { 200: jsonResponse(addedSchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
 });
 
-/** Recipients that people add to runs. */
+/** Routes for recipients that people add to runs. */
 export function addRecipientRoutes(app: AdminApp): void {
   app.openapi(sendRoute, async (context) => {
     const { reason, ...request } = context.req.valid('json');

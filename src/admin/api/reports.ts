@@ -140,7 +140,7 @@ const oneRoute = createRoute({
   },
 });
 
-/** Organizations and reports. */
+/** Lists organizations and reports. */
 export function addReportRoutes(app: AdminApp): void {
   app.openapi(organizationsRoute, async (context) => {
     const organizations = await context.get('access').organizations();

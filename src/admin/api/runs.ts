@@ -94,7 +94,7 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
     },
   });
 
-/** Runs: the listing, one of them, and what may be decided of it. */
+/** Lists runs, returns one, and decides about it. */
 export function addRunRoutes(app: AdminApp, now: () => number): void {
   app.openapi(listRoute, async (context) => {
     const { state: states, since, until, ...filter } = context.req.valid('query');
@@ -121,7 +121,7 @@ export function addRunRoutes(app: AdminApp, now: () => number): void {
   }
 }
 
-/** A period as people write it (`2026-09`, `last_30_days`) or as a definition does (`{ from, to }`). */
+/** A period as people write it (`2026-09`, `last_30_days`) or as a definition writes it (`{ from, to }`). */
 export const periodSchema = z
   .unknown()
   .transform((value, context): PeriodSpec => {
@@ -156,7 +156,7 @@ const runRequestSchema = z
       .optional()
       .describe('Of a report with `split`: only the pack of this value is made and delivered. Absent: all packs.'),
     deliver: z.boolean().default(true).describe('false: the files are made and archived, nothing is sent.'),
-    // `scheduled` is not allowed: alerts and catch-up rely on runs that a schedule has opened.
+    // `scheduled` is not allowed: alerts and catch-up rely on it marking only runs that a schedule opened.
     priority: z
       .enum(['on_demand', 'backfill'])
       .default('on_demand')
@@ -178,7 +178,7 @@ const runRequestSchema = z
   })
   .meta({ id: 'RunRequest', description: 'All of it may be left out.' });
 
-/** Where a run is found. */
+/** The header with the address of the run. */
 export const locationHeaders = z.object({
   Location: z.string().describe('Where the run is found: `/api/runs/{id}`.'),
 });
@@ -213,7 +213,8 @@ const triggerRoute = createRoute({
 /** `POST /api/reports/{org}/{report}/runs`. */
 export function addTriggerRoute(app: AdminApp): void {
   app.openAPIRegistry.registerPath(triggerRoute);
-  // Not `app.openapi`, whose validators copy all headers and are four more asynchronous steps: this route takes floods.
+  // Not `app.openapi`: its validators copy all headers and add four asynchronous steps, and this route must cope with
+  // floods.
   app.post(triggerRoute.getRoutingPath(), async (context) => {
     const params = reportParams.safeParse(context.req.param());
     if (!params.success) return notFoundResponse(context);

@@ -8,13 +8,13 @@ import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/dec
 import type { ReceivedDelivery } from '../../services/listings/received.ts';
 import { releasePreviewSchema } from '../../services/runs/release-preview.ts';
 
-/** As a request may say it: all of it, or its beginning. One that is too short is told so. */
+/** A full id, or a prefix. A prefix of less than 8 hex digits gets an error of its own. */
 export const idOrPrefixSchema = z
   .string()
   .regex(/^[0-9a-f]{1,32}$/, 'an id, or its first 8 hex digits or more')
   .meta({ description: 'The id, or its first 8 digits or more where they name one alone.' });
 
-/** 32 hex digits: a run, or a delivery. */
+/** The id of a run or a delivery: 32 hex digits. */
 export const idSchema = z.string().regex(/^[0-9a-f]{32}$/, '32 hex digits');
 
 const RUN_ID = '2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e';
@@ -43,7 +43,7 @@ const periodSchema = z
   })
   .meta({ example: { from: '2026-11-09', to: '2026-11-15', timezone: 'Europe/Zurich', label: '2026-W46' } });
 
-/** A run as the admin route shows it: the record with instants as ISO texts. */
+/** A run in the API: its record, with instants as ISO 8601 text. */
 export const runSchema = z
   .object({
     id: idSchema.meta({ example: RUN_ID }),
@@ -123,7 +123,7 @@ const heldSchema = releasePreviewSchema
   .extend({ error: z.union([errorSchema, z.null()]).describe('Why the archive could not be read.') })
   .meta({ id: 'HeldPack' });
 
-/** One run, requested by its id. */
+/** The response for one run. */
 export const runDetailSchema = runSchema
   .extend({
     held: z.union([heldSchema, z.null()]).describe('For a run in state held or awaiting_approval; otherwise null.'),
@@ -164,7 +164,7 @@ export const runView = (record: RunRecord): RunView => ({
   cancel: record.cancel === null ? null : { ...record.cancel, at: isoInstant(record.cancel.at) },
 });
 
-/** A delivery as the admin route shows it. */
+/** A delivery in the API. */
 export const deliverySchema = z
   .object({
     id: idSchema,
@@ -201,7 +201,7 @@ export const deliveryView = ({ at: changedAt, decisions, ...row }: DeliveryRow):
   decisions: decisions.map(({ at, ...decision }) => ({ ...decision, at: isoInstant(at) })),
 });
 
-/** A delivery with what it was about. */
+/** A delivery with its report, period and files. */
 export const receivedSchema = deliverySchema
   .extend({
     period: periodSchema.optional().describe('Of its run.'),
@@ -234,7 +234,7 @@ export const receivedView = ({
   ...(archived && { archived }),
 });
 
-/** A pause as the admin route shows it. */
+/** A pause in the API. */
 export const pauseSchema = z
   .object({
     organization: z.string(),

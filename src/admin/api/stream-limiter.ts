@@ -1,24 +1,24 @@
-/** A stream that goes on until somebody ends it. */
+/** A stream of events that is open until the client, the limiter or its lifetime ends it. */
 export interface OpenStream {
-  /** Aborted when it is to end: its client has gone, its time is up, or the process stops. */
+  /** Aborted when the stream must end: the client has gone, its lifetime is over, or the process stops. */
   readonly signal: AbortSignal;
-  /** It has ended, and another one may begin. Any number of times. */
+  /** Frees the place of this stream. Further calls do nothing. */
   end(): void;
 }
 
-/** The streams of events that this process sends. */
+/** Limits the event streams that this process sends. */
 export interface StreamLimiter {
-  /** Undefined when there are too many already, of this principal or in all. */
+  /** Undefined if this principal, or all together, have too many open streams. */
   open(who: string): OpenStream | undefined;
-  /** Ends all streams, so that they do not delay a stop of the process. */
+  /** Ends all streams, so that they do not delay the shutdown. */
   close(): void;
 }
 
 /**
- * Each stream holds a connection and asks Redis once a second: a page that opens one for each of its rows, or a client
- * that never closes any, must not use them up for everybody.
+ * Each stream holds a connection and reads Redis once per second. A page that opens one per row, or a client that never
+ * closes any, must not use up the streams of everybody.
  *
- * @param each of one principal
+ * @param each maximum streams per principal
  */
 export function createStreamLimiter({ most = 200, each = 10 } = {}): StreamLimiter {
   const closing = new AbortController();

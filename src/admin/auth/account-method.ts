@@ -7,15 +7,15 @@ import type { LoginThrottle } from './login-throttle.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Sessions, StoredAccounts } from './sessions.ts';
 
-/** A way to sign in beside tokens: with an account that a provider confirms. */
+/** A second way to sign in, besides tokens: an account that a provider confirms. */
 export interface AccountMethod extends StoredAccounts {
-  /** For people, e.g. `login.example.com`. */
+  /** The provider's name for people, e.g. `login.example.com`. */
   readonly providerName: string;
   /** The path at which a sign-in begins; `to` in its query is the path to continue at. */
   readonly startPath: string;
-  /** Adds the way to the provider, and back. */
+  /** Adds the routes to the provider and back. */
   addRoutes(app: Hono<Env>, parts: AccountRouteParts): void;
-  /** The page that goes on to the provider's own sign-out; undefined where there is none. */
+  /** The page that leads to the provider's own sign-out; undefined if the provider has none. */
   signOutPage(assets: AssetUrls): Promise<string | undefined>;
 }
 
@@ -27,10 +27,10 @@ export interface AccountRouteParts {
   readonly signInPage: (to: string, message: SignInMessage) => Promise<string>;
 }
 
-/** Whether one of these accounts may get access to the organization, as far as it can be known without a sign-in. */
+/** Whether one of these accounts may get access to the organization, as far as this can be known before a sign-in. */
 export type MayAdmit = (accounts: readonly string[], org: string) => boolean;
 
-/** A method that is configured. */
+/** A configured method of signing in. */
 export interface AccountSetup {
   /** The host name to which the provider sends browsers back. */
   readonly hostName: string;
@@ -38,7 +38,7 @@ export interface AccountSetup {
   readonly issuer: string;
   /** Throws `config.invalid`. */
   mayAdmit(): Promise<MayAdmit>;
-  /** The provider is not asked yet. Throws `config.invalid`, `config.secret_missing`. */
+  /** Does not call the provider yet. Throws `config.invalid`, `config.secret_missing`. */
   open(parts: {
     readonly redis: RedisClient;
     readonly prefix: string;

@@ -14,7 +14,7 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="docket"' };
 
 export interface AuthPorts {
   readonly tokens: TokenVerifier;
-  /** Absent where there is no page. */
+  /** Absent in a process without the page. */
   readonly sessions?: Sessions | undefined;
   readonly loginThrottle: LoginThrottle;
   readonly limit: RateLimit;
@@ -134,6 +134,6 @@ export interface Auth extends AuthPorts {
 /** Authentication of a process with the page. */
 export interface PageAuth extends Auth {
   readonly sessions: Sessions;
-  /** Absent where accounts cannot sign in. */
+  /** Absent if accounts cannot sign in. */
   readonly accounts?: AccountMethod | undefined;
 }

@@ -14,9 +14,9 @@ export interface RequestOrigin {
 }
 
 /**
- * The client of a request. Forwarded headers are trusted from a trusted proxy only, and only the entries that it added
- * itself: `X-Forwarded-For` from the right up to the first address of no trusted proxy, the last entry of
- * `X-Forwarded-Proto` and `X-Forwarded-Host`. Any client can write the entries to the left.
+ * The client of a request. Forwarded headers count only if a trusted proxy sent them, and only their entries that it
+ * added itself: `X-Forwarded-For` from the right up to the first address that is no trusted proxy, and the last entry
+ * of `X-Forwarded-Proto` and `X-Forwarded-Host`. Any client can write the entries to the left.
  */
 export function identifyClient({ remote, header }: RequestOrigin, proxies: AddressList): Client {
   const direct = addressOf(remote);
@@ -38,14 +38,14 @@ export function identifyClient({ remote, header }: RequestOrigin, proxies: Addre
 
 const lastEntry = (list: string | undefined): string | undefined => list?.split(',').pop()?.trim() || undefined;
 
-/** An address without port, brackets and zone; IPv4-mapped IPv6 as IPv4. Undefined for an invalid one. */
+/** The address without port, brackets and zone. IPv4-mapped IPv6 becomes IPv4. Undefined if it is invalid. */
 function parseAddress(text: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   const address = bare.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
   return isIP(address) === 0 ? undefined : address.toLowerCase();
 }
 
-/** The address of a connection; `unknown` without one. */
+/** The address of a connection; `unknown` if there is none. */
 export const addressOf = (remote: string | undefined): string => parseAddress(remote ?? '') ?? 'unknown';
 
 /** The unit of rate limits: an IPv4 address, or the /64 network of an IPv6 subscriber. */
@@ -69,7 +69,9 @@ const withoutPort = (host: string): string => /^\[([^\]]*)\]/.exec(host)?.[1] ??
 /** Maximum size of a form. API routes have their own limits, after authentication. */
 const MAX_FORM_BYTES = 64 * 1024;
 
-/** Rejects larger bodies outside the API before they are read: the sign-in form needs no authentication. */
+/**
+ * Rejects larger bodies before reading them. Outside the API only, because the sign-in form needs no authentication.
+ */
 export const limitFormSize = (): MiddlewareHandler<Env> => {
   const limit = bodyLimit({
     maxSize: MAX_FORM_BYTES,
@@ -80,8 +82,9 @@ export const limitFormSize = (): MiddlewareHandler<Env> => {
 };
 
 /**
- * Determines the client, and rejects unknown host names: protection against DNS rebinding, which addresses do not need.
- * Probes and requests with a token may use any name: probes reveal nothing, and a rebound page has no token.
+ * Determines the client, and rejects unknown host names as protection against DNS rebinding. IP addresses need no such
+ * protection. Probes and requests with a token may use any name: probes reveal nothing, and a rebound page has no
+ * token.
  *
  * @param names configured host names, lower case, without port
  */

@@ -7,7 +7,7 @@ import { equalBytes } from './tokens.ts';
 export const CSRF_FIELD = 'csrf';
 export const CSRF_HEADER = 'x-csrf-token';
 
-/** Methods that change nothing. */
+/** HTTP methods that change nothing. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Whether a request of this method changes nothing. */
 export const isSafe = (method: string): boolean => SAFE.has(method);
@@ -20,8 +20,8 @@ export const isCsrf = (expected: string, presented: unknown): boolean =>
   typeof presented === 'string' && equalBytes(Buffer.from(expected), Buffer.from(presented));
 
 /**
- * Whether a page of this site sent the request, by `Sec-Fetch-Site` or, where absent, `Origin`: no other site can forge
- * these. hono/csrf checks forms only, and compares the scheme, which differs behind a proxy.
+ * Whether a page of this site sent the request: `Sec-Fetch-Site` says so or, if absent, `Origin`. No other site can
+ * forge these. hono/csrf checks forms only, and compares the scheme, which differs behind a proxy.
  */
 export function isSameOrigin(context: Context<Env>): boolean {
   const site = context.req.header('sec-fetch-site');
@@ -36,7 +36,7 @@ export function isOwnNavigation(context: Context<Env>): boolean {
   return site === undefined || site === 'same-origin' || site === 'none';
 }
 
-// `URL` omits the default port of the scheme; the Host header may, too.
+// `URL` omits the default port of the scheme. The Host header may omit it too.
 const hostOf = (context: Context<Env>): string => {
   const { host, secure } = context.get('client');
   return host.replace(secure ? /:443$/ : /:80$/, '');

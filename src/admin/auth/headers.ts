@@ -24,7 +24,9 @@ export const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri
 export const PREVIEW_POLICY =
   "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
 
-/** Policy of Bull Board, which has inline styles and a base element. Its fonts of another host are blocked. */
+/**
+ * Policy of Bull Board, which has inline styles and a base element. Blocks the fonts that it loads from another host.
+ */
 export const BULL_BOARD_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -47,13 +49,13 @@ export function securityHeaders(): MiddlewareHandler<Env> {
   const others = secureHeaders({
     strictTransportSecurity: false,
     xFrameOptions: false,
-    // Superseded by frame-ancestors and default-src of the policy.
+    // The policy's frame-ancestors and default-src replace these headers.
     xXssProtection: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
     // The preview of a mail is sandboxed and has no origin: browsers would only warn about this header.
     originAgentCluster: false,
-    // With `no-referrer`, browsers send forms of this site with the origin `null`.
+    // With `no-referrer`, browsers send the origin `null` with forms of this site.
     referrerPolicy: 'same-origin',
     permissionsPolicy: { camera: [], geolocation: [], microphone: [], payment: [], usb: [] },
   });

@@ -6,27 +6,32 @@ import type { Env } from '../hono-env.ts';
 import { addressBlock } from './client.ts';
 import { createWindowCounter } from './window-counter.ts';
 
-/** Rejected tokens and sign-ins with accounts per address and window. */
+/** Maximum refusals (tokens and accounts) per address and window. */
 const MAX_REFUSALS = 10;
 const WINDOW_MS = 60_000;
 
-/** Counts rejected tokens, of requests and of the sign-in form, and rejected sign-ins with accounts, by address. */
+/**
+ * Counts, by address, the rejected tokens of requests and of the sign-in form, and the rejected sign-ins with accounts.
+ */
 export interface LoginThrottle {
-  /** Logs the refusal of a token; returns the seconds to wait once the address has exceeded the limit. */
+  /** Logs a refused token. Returns the seconds to wait if the address has exceeded the limit. */
   recordRefusal(context: Context<Env>, why: 'unknown' | 'expired'): number | undefined;
-  /** The same for a sign-in with an account. */
+  /** Does the same for a sign-in with an account. */
   recordRefusedAccount(context: Context<Env>, refusal: RefusedAccount): number | undefined;
 }
 
 /** Why a sign-in with an account was refused. */
 export interface RefusedAccount {
   readonly why: string;
-  /** Name of the account, where the provider confirmed it. */
+  /** Name of the account, if the provider confirmed it. */
   readonly who?: string;
   readonly error?: ErrorJson;
 }
 
-/** Valid tokens are not throttled: clients behind a proxy share an address, and one that guesses must not lock out the rest. */
+/**
+ * Valid tokens are never throttled: clients behind a proxy share an address, and one that guesses must not lock out the
+ * rest.
+ */
 export function createLoginThrottle({ clock, log }: { readonly clock: Clock; readonly log: Log }): LoginThrottle {
   const refusals = createWindowCounter(() => clock.now(), { most: MAX_REFUSALS, windowMs: WINDOW_MS });
   const record = (context: Context<Env>, messages: { one: string; last: string }, about: LogFields) => {
@@ -34,7 +39,7 @@ export function createLoginThrottle({ clock, log }: { readonly clock: Clock; rea
     const { left, endsMs } = refusals.count(addressBlock(address));
     const fields = { from: address, path: context.req.path.slice(0, 200), ...about };
     if (left > 0) log.warn(messages.one, fields);
-    // Once: further guesses must not fill the log.
+    // Logged once: further guesses must not fill the log.
     if (left === 0) log.warn(messages.last, fields);
     return left > 0 ? undefined : Math.ceil(endsMs / 1_000);
   };

@@ -8,17 +8,17 @@ import { createWindowCounter, type WindowCount } from './window-counter.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Limits requests by principal, or by address without one. */
+/** Limits requests by principal, or by address if there is no principal. */
 export interface RateLimit {
-  /** Counts a request; returns the refusal above the limit. */
+  /** Counts a request. Returns the refusal if it exceeds the limit. */
   principal(context: Context<Env>, principal: Principal): Response | undefined;
   address(context: Context<Env>): Response | undefined;
 }
 
 /**
- * Counts in this process: a count in Redis would cost each request a round trip, and pass a flood on to Redis.
+ * Counts in memory: a counter in Redis would cost a round trip per request, and pass a flood on to Redis.
  *
- * @param perMinute requests per token or account, or per address without one
+ * @param perMinute requests per token, account, or address of an unauthenticated client
  */
 export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
   const requests = createWindowCounter(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });

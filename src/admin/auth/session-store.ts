@@ -4,19 +4,21 @@ import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 
 /**
- * Sessions in Redis, by the SHA-256 of their id. Two values for each: `session`, which each request may write, and `account`,
- * which only the refresh of the account writes, so that neither overwrites the other. Methods throw `redis.unreachable`.
+ * Sessions in Redis, by the SHA-256 of their id. Each has two values, so that neither write overwrites the other:
+ * `session`, which every request may write, and `account`, which only the refresh of the account writes. Methods throw
+ * `redis.unreachable`.
  */
 export interface SessionStore {
   get(id: string): Promise<StoredTexts>;
-  /** Stores both, of a new session. */
+  /** Stores both values of a new session. */
   create(id: string, texts: { readonly session: string; readonly account?: string }, ttlMs: number): Promise<void>;
-  /** Replaces one of both, and keeps both for `ttlMs`. Not of a session that was deleted meanwhile. */
+  /** Replaces one value, and extends both by `ttlMs`. Does nothing if the session was deleted meanwhile. */
   replace(id: string, text: { readonly session: string } | { readonly account: string }, ttlMs: number): Promise<void>;
   delete(id: string): Promise<void>;
   /**
-   * The right to refresh the account: one process at a time, for `ttlMs` at most. Undefined while another has it.
-   * @returns how to give it back
+   * Claims the right to refresh the account, which one process has at a time, for at most `ttlMs`. Undefined while
+   * another process has it.
+   * @returns a function that releases the claim
    */
   claimRefresh(id: string, ttlMs: number): Promise<(() => Promise<void>) | undefined>;
 }
@@ -41,7 +43,7 @@ export function redisSessionStore(redis: RedisClient, prefix: string): SessionSt
     create: async (id, { session, account }, ttlMs) => {
       const key = keysOf(id);
       await withRedisErrors(redis, async () => {
-        // The account first: a session without its account is none.
+        // The account first: a session without its account is not valid.
         if (account !== undefined) await redis.set(key.account, account, 'PX', ttlMs, 'NX');
         await redis.set(key.session, session, 'PX', ttlMs, 'NX');
       });
@@ -51,7 +53,7 @@ export function redisSessionStore(redis: RedisClient, prefix: string): SessionSt
       const [written, other, value] =
         'session' in text ? [key.session, key.account, text.session] : [key.account, key.session, text.account];
       await withRedisErrors(redis, async () => {
-        // XX: a running request must not restore a session that was signed out meanwhile.
+        // XX: a running request must not restore a session that signed out meanwhile.
         await redis.set(written, value, 'PX', ttlMs, 'XX');
         await redis.pexpire(other, ttlMs);
       });

@@ -13,10 +13,10 @@ import type { LoginThrottle } from './login-throttle.ts';
 import { redisSessionStore } from './session-store.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
 
-/** A session ends this long after the last request of the user, and this long after the sign-in. */
+/** A session ends this long after the last request that the user caused, and this long after the sign-in. */
 const SESSION_IDLE_TIMEOUT_MS = 2 * HOUR_MS;
 export const SESSION_LIFETIME_MS = 12 * HOUR_MS;
-/** Precision of the time of the last request, ms: otherwise each request would write. */
+/** The time of the last request is stored only this often, ms: otherwise every request would write. */
 const LAST_SEEN_INTERVAL_MS = 60_000;
 
 export type SignInResult =
@@ -25,65 +25,67 @@ export type SignInResult =
       readonly signedIn: false;
       /**
        * - `unknown`, `expired`: the token;
-       * - `throttled`: too many rejected tokens of this address; `retryAfterS` is the wait;
-       * - `insecure`: neither TLS nor a loopback name, so the cookie would be sent in clear;
-       * - `cross_site`: the form is of another site.
+       * - `throttled`: this address had too many rejected tokens; `retryAfterS` is the wait;
+       * - `insecure`: neither TLS nor a loopback name, so the cookie would be sent unencrypted;
+       * - `cross_site`: another site sent the form.
        */
       readonly why: 'unknown' | 'expired' | 'throttled' | 'insecure' | 'cross_site';
       readonly retryAfterS?: number;
     };
 
-/** What the cookie of a request stands for. */
+/** The state of the session that the cookie of a request names. */
 export type SessionState =
   | { readonly state: 'active'; readonly session: Session }
   | { readonly state: 'none' }
-  /** The account cannot be confirmed while the provider does not answer: no access until it does. */
+  /** The provider does not answer, so the account cannot be confirmed. No access until it answers. */
   | { readonly state: 'unconfirmed' };
 
 /**
- * Sessions of the page. The browser has a random id in a cookie (HttpOnly, SameSite=Strict; `__Host-` and Secure behind TLS).
- * Redis has its hash and a reference to the token, or the encrypted account: all admin processes share sessions, and reading
- * Redis gives access to none. Each request verifies the token again, so that a revocation takes effect within seconds; the
- * provider confirms an account every 15 minutes.
- *
+ * Sessions of the page. The browser has a random id in a cookie (HttpOnly, SameSite=Strict; `__Host-` and Secure behind
+ * TLS). Redis has the hash of the id and a reference to the token, or the encrypted account. So all admin processes
+ * share sessions, and whoever reads Redis gains no access. Each request verifies the token again, so a revocation takes
+ * effect within seconds. The provider confirms an account every 15 minutes.
  * Each method throws `redis.unreachable`.
  */
 export interface Sessions {
-  /** The session of a request; undefined without one, and if it, its token or its account has ended. */
+  /** The session of a request. Undefined if it has none, or if the session, its token or its account has ended. */
   read(context: Context<Env>): Promise<Session | undefined>;
-  /** The same, with the reason if there is no session. */
+  /** The session, or the reason why there is none. */
   inspect(context: Context<Env>): Promise<SessionState>;
-  /** Starts a session with a new id and ends the previous one of the browser. Only for POST. */
+  /** Starts a session with a new id and ends the browser's previous one. Only for POST. */
   signIn(context: Context<Env>, token: string): Promise<SignInResult>;
   /**
-   * Starts a session of an account, with a new id. The caller has checked that the provider confirmed the account and that
-   * this browser began the sign-in. Undefined over a connection that is not encrypted.
+   * Starts a session of an account, with a new id. The caller has checked that the provider confirmed the account and
+   * that this browser began the sign-in. Undefined if the connection is not encrypted.
    *
-   * @param stored what is stored of the account, by the id of the session
+   * @param stored returns what to store about the account, given the id of the session
    */
   begin(context: Context<Env>, principal: Principal, stored: (id: string) => string): Promise<Session | undefined>;
   /** @returns the session that has ended, if there was one */
   signOut(context: Context<Env>): Promise<Session | undefined>;
 }
 
-/** What a stored account is worth now. */
+/** Whether a stored account still gives access. */
 export type AccountState =
   | { readonly state: 'active'; readonly principal: Principal }
-  /** The provider has not answered for too long. It may, later. */
+  /** The provider has not answered for too long, but may answer later. */
   | { readonly state: 'unconfirmed' }
-  /** For good. `who`: where it ends now, the name of the account. */
+  /** The account lost its access for good. `who`: the account's name, if it ends now. */
   | { readonly state: 'ended'; readonly why: string; readonly who?: string };
 
-/** Accounts of running sessions, as they are stored beside them. Methods throw `redis.unreachable`. */
+/** Accounts of running sessions, stored beside them. Methods throw `redis.unreachable`. */
 export interface StoredAccounts {
-  /** Has the provider confirm the account, if it is time to. @param id of the session @param ttlMs of what is stored */
+  /**
+   * Has the provider confirm the account if that is due. @param id of the session @param ttlMs lifetime of what is
+   * stored
+   */
   resume(id: string, stored: string, ttlMs: number): Promise<AccountState>;
-  /** Ends what the account has at the provider, if it can. Never rejects. */
+  /** Ends the account's session at the provider, if possible. Never rejects. */
   end(id: string, stored: string): Promise<void>;
 }
 
 const times = { began: epochMsSchema, seen: epochMsSchema };
-/** Sessions of tokens have no `kind`, as those of earlier versions, which take sessions of accounts for none. */
+/** Token sessions have no `kind`, as in earlier versions. Those versions ignore sessions of accounts. */
 const storedSessionSchema = z.union([
   z.object({ mark: z.string(), ...times }),
   z.object({ kind: z.literal('account'), ...times }),
@@ -94,14 +96,14 @@ export interface SessionPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly tokens: TokenVerifier;
-  /** Absent where accounts cannot sign in. */
+  /** Absent if accounts cannot sign in. */
   readonly accounts?: StoredAccounts | undefined;
   readonly loginThrottle: LoginThrottle;
   readonly audit: AuditLog;
   readonly clock: Clock;
 }
 
-/** Why a session must not start: its cookie would be sent in clear. */
+/** Whether the connection is insecure: the session cookie would be sent unencrypted. */
 export const isUnprotected = (context: Context<Env>): boolean => {
   const { secure, host } = context.get('client');
   return !secure && !isLoopbackHost(host);
@@ -114,7 +116,7 @@ export function redisSessions(ports: SessionPorts): Sessions {
   const restMs = ({ began, seen }: StoredSession): number =>
     Math.min(began + SESSION_LIFETIME_MS, seen + SESSION_IDLE_TIMEOUT_MS) - clock.now();
 
-  /** The principal of a stored session. Deletes a session that has ended for good. */
+  /** The principal of a stored session. Deletes the session if it has ended for good. */
   const principalOf = async (
     id: string,
     kept: StoredSession,
@@ -139,7 +141,7 @@ export function redisSessions(ports: SessionPorts): Sessions {
     const id = readSessionId(context);
     if (id === undefined) return { state: 'none' };
     const texts = await store.get(id);
-    // An unreadable session is none: the user signs in again.
+    // An unreadable session does not count: the user signs in again.
     const kept = parseStored(storedSessionSchema, texts.session);
     if (kept === undefined || restMs(kept) <= 0) return { state: 'none' };
     const principal = await principalOf(id, kept, texts.account);
@@ -215,14 +217,14 @@ export function redisSessions(ports: SessionPorts): Sessions {
   };
 }
 
-/** The account in the audit log; nothing for a token. */
+/** The account for the audit log; nothing for a token. */
 const accountOf = ({ kind, subject }: Principal): { readonly account?: string } =>
   kind === 'account' ? { account: subject } : {};
 
 const cookieAttributes = (secure: boolean) =>
   ({ path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge: SESSION_LIFETIME_MS / 1_000 }) as const;
 
-/** Whether the user caused the request: polling by an open page must not extend the session. */
+/** Whether the user caused the request. Polling by an open page must not extend the session. */
 function isUserInitiated(context: Context<Env>): boolean {
   const mode = context.req.header('sec-fetch-mode');
   return !isSafe(context.req.method) || mode === undefined || mode === 'navigate';
@@ -234,7 +236,7 @@ const createSession = (context: Context<Env>, id: string, principal: Principal):
     csrf: csrfOf(id),
   });
 
-// The prefix `__Host-` restricts a cookie to this host over TLS; it is not available over HTTP.
+// The prefix `__Host-` ties a cookie to this host over TLS. It is not available over HTTP.
 export const hostCookie = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name);
 
 const SESSION_COOKIE = 'docket';
@@ -242,7 +244,7 @@ const SESSION_ID = /^[\w-]{43}$/;
 
 const sessionCookie = (secure: boolean): string => hostCookie(SESSION_COOKIE, secure);
 
-/** The id in the browser's cookie; undefined without one. */
+/** The session id in the browser's cookie, if any. */
 function readSessionId(context: Context<Env>): string | undefined {
   const id = getCookie(context, sessionCookie(context.get('client').secure));
   return id !== undefined && SESSION_ID.test(id) ? id : undefined;

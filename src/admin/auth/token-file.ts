@@ -17,7 +17,7 @@ import {
   type YamlListFormat,
 } from './yaml-list-file.ts';
 
-/** How often, and ms in between, a change waits for another one to be over. */
+/** How many times, and at which interval in ms, a change retries while another one holds the lock. */
 const MAX_LOCK_ATTEMPTS = 20;
 const LOCK_RETRY_INTERVAL_MS = 100;
 
@@ -46,8 +46,8 @@ const parse = (path: string, text: string): readonly TokenEntry[] => parseYamlLi
 export const readTokens = (path: string): Promise<readonly TokenEntry[]> => readYamlList(path, FORMAT);
 
 /**
- * Creates a token, adds its hash to the file (creating it if needed) and returns the token, which is stored nowhere.
- * Throws `config.invalid` for an invalid file, `usage.invalid` if the name exists.
+ * Creates a token, adds its hash to the file (creating it if needed) and returns the token, which is not stored
+ * anywhere. Throws `config.invalid` for an invalid file, `usage.invalid` if the name exists.
  */
 export async function addToken(path: string, entry: Omit<TokenEntry, 'sha256'>): Promise<string> {
   const { token, sha256 } = newToken();
@@ -93,8 +93,8 @@ export async function revokeToken(path: string, name: string): Promise<TokenEntr
 }
 
 /**
- * Applies `change` to the text of the file (empty without a file; undefined: no change) under a lock, so that no change, e.g.
- * a revocation, is lost. The replacement is atomic.
+ * Applies `change` to the text of the file under a lock, so that no change, e.g. a revocation, is lost. The replacement
+ * is atomic. `change` gets an empty text if there is no file, and returns undefined to change nothing.
  */
 async function updateFile(path: string, change: (text: string) => string | undefined): Promise<void> {
   const unlock = await lock(path);
@@ -118,12 +118,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
     try {
       await file.writeFile(text);
       if (before !== undefined) {
-        // The reading process may run as another user, or read it by its group.
+        // The process that reads the file may run as another user, or have access through the group.
         await file.chmod((before.mode & 0o660) | 0o600);
         const uid = process.getuid?.();
         if (before.uid !== uid || uid === 0) await file.chown(before.uid, before.gid);
       } else if (process.getuid?.() === 0) {
-        // Created by root for a service of another user: the owner of the folder, or its group where root owns it.
+        // Root creates the file for the service's user: the owner of the folder, or its group if root owns the folder.
         const folder = await stat(dirname(path));
         await file.chown(folder.uid, folder.gid);
         if (folder.uid === 0 && folder.gid !== 0) await file.chmod(0o640);
@@ -197,7 +197,10 @@ export async function watchTokenFile(
   return createTokenVerifier(current, () => clock.now());
 }
 
-/** Without a token file no token is accepted. @param log says how to create one; absent where accounts can sign in */
+/**
+ * A verifier without a token file: it accepts no token. @param log gets a hint how to create one; absent if accounts
+ * can sign in
+ */
 export function noTokens(log?: Log): TokenVerifier {
   log?.warn(
     'The admin route rejects every request: set DOCKET_ADMIN_TOKENS to a file and run `docket tokens create --name NAME --role operator`.',

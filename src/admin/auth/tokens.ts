@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sha256 } from '../../base/sha256.ts';
 import { DAY_MS } from '../../base/time.ts';
 
-/** A viewer reads; an operator also triggers. */
+/** A viewer can read. An operator can also act. */
 export const TOKEN_ROLES = ['viewer', 'operator'] as const;
 export type TokenRole = (typeof TOKEN_ROLES)[number];
 
@@ -20,14 +20,14 @@ export const tokenEntrySchema = z.strictObject({
 });
 export type TokenEntry = z.infer<typeof tokenEntrySchema>;
 
-/** Who is authenticated: a program or person with a token, or a person with an account of the company. */
+/** Who is authenticated: a program or person with a token, or a person with a company account. */
 export interface Principal {
-  /** Shown, and in the audit log. */
+  /** For display and the audit log. */
   readonly name: string;
   readonly kind: 'token' | 'account';
   /**
-   * Identifies the principal, and never changes: `token:` and the name of a token, or the issuer and the subject of an
-   * account. No account has the subject of a token.
+   * Identifies the principal and never changes: `token:` and the name of a token, or the issuer and the subject of an
+   * account. The two never collide.
    */
   readonly subject: string;
   readonly role: TokenRole;
@@ -40,26 +40,26 @@ export type TokenVerification =
   | {
       readonly accepted: true;
       readonly principal: Principal;
-      /** Reference to the token in a session. Reveals neither the token nor its hash in the file. */
+      /** A session's reference to its token. It reveals neither the token nor its hash in the file. */
       readonly mark: string;
     }
   | { readonly accepted: false; readonly why: 'unknown' | 'expired' };
 
-/** Hex. A token has 256 random bits, so neither salt nor a slow hash would add anything. */
+/** The SHA-256 as hex. A token has 256 random bits, so neither salt nor a slow hash would add anything. */
 export const hashToken = (token: string): string => sha256(token);
 
-/** Creates a token. It is shown once and stored as its hash. */
+/** Creates a token. It is shown once; only its hash is stored. */
 export function newToken(): { readonly token: string; readonly sha256: string } {
   const token = `docket_${randomBytes(32).toString('base64url')}`;
   return { token, sha256: hashToken(token) };
 }
 
-/** An issuer is a URL of http or https. */
+/** Cannot collide with an account's subject, which begins with its issuer, an http or https URL. */
 const tokenSubject = (name: string): string => `token:${name}`;
 
 const tokenRefOf = ({ sha256 }: TokenEntry): string => hashToken(`session of ${sha256}`);
 
-/** Verifies in constant time, against all entries. */
+/** Compares with all entries in constant time. */
 function verifyHash(
   entries: readonly TokenEntry[],
   hashOf: (entry: TokenEntry) => string,
@@ -90,11 +90,11 @@ export const hasExpired = ({ expires }: Pick<TokenEntry, 'expires'>, now: number
 /** Verifies tokens, and references to them in sessions. */
 export interface TokenVerifier {
   verify(token: string): Promise<TokenVerification>;
-  /** @param mark of an accepted token */
+  /** @param mark the reference to an accepted token */
   verifyRef(mark: string): Promise<TokenVerification>;
 }
 
-/** @param entries read for each verification: they may change */
+/** @param entries called for each verification, because entries may change */
 export const createTokenVerifier = (
   entries: () => Promise<readonly TokenEntry[]>,
   now: () => number,

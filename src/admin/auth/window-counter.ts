@@ -1,20 +1,20 @@
 /** Maximum number of keys: a client with many addresses must not fill the memory. */
 const MAX_KEYS = 10_000;
 
-/** Counts by key, in fixed windows that start with the first count of a key. */
+/** Counts by key, in fixed windows. A window starts with the first count of its key. */
 export interface WindowCounter {
   count(key: string): WindowCount;
 }
 
 export interface WindowCount {
-  /** Remaining counts of the window; negative above the limit. */
+  /** Counts left in the window; negative above the limit. */
   readonly left: number;
   /** Ms until the window ends. */
   readonly endsMs: number;
 }
 
 /**
- * Counts in memory: each process limits floods by itself.
+ * Counts in memory: each process limits floods on its own.
  *
  * @param now epoch ms
  */

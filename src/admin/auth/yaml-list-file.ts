@@ -12,16 +12,16 @@ const MAX_FILE_BYTES = 1024 * 1024;
 /** Ms until a change of the file is detected. */
 const RELOAD_INTERVAL_MS = 2_000;
 
-/** A file with a YAML list that gives access: how its entries look and what its errors say. */
+/** The format of a YAML list file that grants access: its schema and the texts of its errors. */
 export interface YamlListFormat<Entry> {
   readonly schema: z.ZodType<readonly Entry[]>;
   /** E.g. `token file`. */
   readonly name: string;
-  /** The shape of an entry, for errors. */
+  /** The shape of an entry, for error messages. */
   readonly expected: string;
-  /** What to do about an invalid file. */
+  /** The advice for an invalid file. */
   readonly next: string;
-  /** What to do about a missing file. */
+  /** The advice for a missing file. */
   readonly nextIfMissing: string;
 }
 
@@ -47,7 +47,7 @@ function notPermitted({ name }: Pick<YamlListFormat<unknown>, 'name'>, path: str
   });
 }
 
-/** The entries of the file. Throws `config.invalid` with its path, never with a value of an entry. */
+/** The entries of the file. Throws `config.invalid` with its path, but never with values of an entry. */
 export async function readYamlList<Entry>(path: string, format: YamlListFormat<Entry>): Promise<readonly Entry[]> {
   let text: string;
   try {
@@ -68,10 +68,11 @@ export async function readYamlList<Entry>(path: string, format: YamlListFormat<E
   return parseYamlList(path, text, format);
 }
 
-/** Throws as `readYamlList`. */
+/** Throws what `readYamlList` throws. */
 export function parseYamlList<Entry>(path: string, text: string, format: YamlListFormat<Entry>): readonly Entry[] {
   const yaml = parseYamlDocument(path, text);
-  // The error must not quote values: one may be a token. The first one is enough: the file has one kind of entry.
+  // The error must not quote values: one may be a token. Reporting the first error is enough, because all entries have
+  // the same shape.
   const [error] = [...yaml.document.errors, ...yaml.document.warnings];
   if (error !== undefined) {
     const { line } = positionOf(yaml.source, error.pos[0]);
@@ -85,7 +86,7 @@ export function parseYamlList<Entry>(path: string, text: string, format: YamlLis
   return entries.data;
 }
 
-// No aliases: they can make a small file huge.
+// Aliases are not allowed: they can make a small file huge.
 function values(path: string, document: Document, format: YamlListFormat<unknown>): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
@@ -102,15 +103,16 @@ export interface WatchOptions<Entry> {
 }
 
 /**
- * Reads the file and watches it; returns its current entries. A missing file has no entries. If it becomes invalid, its
- * last good version stays active, with an error in the log. Throws `config.invalid` for an invalid file at the start.
+ * Reads the file and watches it. Returns a function for its current entries. A missing file has no entries. If the file
+ * becomes invalid, its last good version stays active and the log gets an error. Throws `config.invalid` for an invalid
+ * file at the start.
  */
 export async function watchYamlList<Entry>(
   path: string,
   format: YamlListFormat<Entry>,
   { clock, log, onChange }: WatchOptions<Entry>,
 ): Promise<() => Promise<readonly Entry[]>> {
-  // Read the version first: a change in between is then detected.
+  // Read the version first, so that a change in between is detected.
   let version = await versionOf(path);
   let entries = version === undefined ? [] : await readYamlList(path, format);
   let looked = clock.now();
@@ -142,7 +144,7 @@ export async function watchYamlList<Entry>(
   };
 }
 
-/** Undefined without a file. An inaccessible one counts as present: reading it then reports the error. */
+/** Undefined if there is no file. An inaccessible file counts as present: reading it then reports the error. */
 const versionOf = async (path: string): Promise<string | undefined> => {
   try {
     const { mtimeMs, size, ino } = await stat(path);

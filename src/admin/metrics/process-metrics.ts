@@ -8,13 +8,13 @@ import type { RunOrder } from '../../run/run-record.ts';
 import type { MetricsSnapshot } from '../../services/deployment/metrics-snapshot.ts';
 import { registerSnapshot } from './shared-metrics.ts';
 
-/** What `/metrics` answers. */
+/** The response of `/metrics`. */
 export interface Exposition {
   readonly type: string;
   readonly body: string;
 }
 
-/** An organization, and the kinds of targets that its reports name: their counters start at 0. */
+/** An organization, and the target kinds that its reports name. Their counters start at 0. */
 export interface ExpectedSeries {
   readonly org: string;
   readonly kinds: Iterable<string>;
@@ -28,43 +28,45 @@ export interface RequestResult {
   readonly ms: number;
 }
 
-/** Room on a disk, in bytes. */
+/** Space on a disk, in bytes. */
 export interface ArchiveDisk {
   readonly freeBytes: number;
   readonly sizeBytes: number;
 }
 
-/** What a process says of itself whatever it does. */
+/** What a process exports whatever its role. */
 export interface ProcessInfo {
-  /** Of Docket. */
+  /** Version of Docket. */
   readonly version: string;
   readonly clock: Clock;
-  /** The registered kinds of targets: values of the label `kind`. */
+  /** The registered target kinds: values of the label `kind`. */
   readonly targetKinds: readonly string[];
-  /** Of the disk on which this process keeps the archive; absent where it keeps none, or in a bucket. */
+  /** The disk on which this process keeps the archive. Absent if it keeps none, or uses a bucket. */
   readonly disk?: () => Promise<ArchiveDisk>;
 }
 
 export interface Metrics {
-  /** Counts what a run in this process says of itself. */
+  /** Counts an event of a run in this process. */
   observe(order: RunOrder, event: RunEvent): void;
   /** Counts requests to the service. */
   observeRequest(org: string, end: RequestResult): void;
-  /** Counts the outcomes of slots that this process looked at. */
+  /** Counts the outcomes of slots that this process checked. */
   observeSlots(news: SlotEvent): void;
-  /** Counts timetables that had stopped ticking. */
+  /** Counts repaired timetables, which had stopped. */
   observeRepairs(repaired: number): void;
-  /** Tells whether a part of what the process writes to can be written. */
+  /** Sets whether a storage that the process writes to is writable. */
   observeStorage(part: string, usable: boolean): void;
-  /** Tells how many reviews wait for approval past their `within`. */
+  /** Sets how many reviews wait for approval for longer than their `within`. */
   observeOverdue(count: number): void;
-  /** The folder of definitions was looked at, and what is in force is what it says. */
+  /** Records that the folder of definitions was checked, and that its content is in force. */
   observeDefinitions(): void;
-  /** Lets the counters of organizations start at 0: Prometheus sees no increase in a series that begins with 1. */
+  /**
+   * Lets the counters of organizations start at 0. Prometheus does not see an increase in a series that begins with 1.
+   */
   initializeSeries(expected: Iterable<ExpectedSeries>): void;
   /**
-   * The metrics in Prometheus's text format: what this process counted, and what `read` finds. While Redis is away there
-   * are the process's own, and `docket_redis_up 0`.
+   * The metrics in Prometheus's text format: the counts of this process, and what `read` returns. While Redis is
+   * unreachable, only the process's own metrics and `docket_redis_up 0`.
    */
   scrape(read: () => Promise<MetricsSnapshot>): Promise<Exposition>;
 }
@@ -91,9 +93,9 @@ const DURATION_BUCKETS_S = {
 };
 
 /**
- * The metrics of one process. Labels are organizations, fingerprints of keys, states and other words of a short list
- * alone: as many series as the definitions name, however many runs there are. Histograms have no organization: theirs
- * would be a dozen series for each.
+ * The metrics of one process. Labels are only organizations, key fingerprints, states and other values from short
+ * lists, so the number of series depends on the definitions, not on the number of runs. Histograms have no
+ * organization: that would add a dozen series for each.
  */
 export function createMetrics(
   expected: Iterable<ExpectedSeries>,
@@ -250,7 +252,7 @@ export function createMetrics(
     observeDefinitions: () => definitions.set(clock.now() / 1000),
     initializeSeries,
     scrape: async (read) => {
-      // A registry for each scrape: two at a time must not mix, and what is gone must not stay.
+      // A new registry per scrape: parallel scrapes must not mix, and removed values must not stay.
       const shared = new Registry();
       const readings = await read().catch((thrown: unknown) => {
         if (!isRedisOutage(toDocketError(thrown))) throw thrown;
@@ -269,8 +271,8 @@ export function createMetrics(
 }
 
 /**
- * Looks at the disk for a scrape. One that cannot be looked at is told as NaN: it is neither full nor empty, and no other
- * metric is lost for it.
+ * Returns a function that reads the disk for a scrape. If that fails, the value is NaN: neither full nor empty. The
+ * other metrics are still exported.
  */
 function addDiskGauges(registry: Registry, disk: () => Promise<ArchiveDisk>): () => Promise<void> {
   const registers = [registry];

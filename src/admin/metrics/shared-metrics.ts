@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BudgetSample, MetricsSnapshot } from '../../services/deployment/metrics-snapshot.ts';
 
-/** Roles that are 0 when nobody does them: that there is no worker must be a figure, not a gap. */
+/** These roles are 0 when no process has them: a missing worker must be a number, not a gap. */
 const PROCESS_ROLES = ['worker', 'scheduler', 'admin'];
 
 const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (sample: BudgetSample) => number])[] = [
@@ -26,7 +26,7 @@ const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (sam
   ],
 ];
 
-/** Puts into the registry what was read. */
+/** Adds the values of a snapshot to the registry. */
 export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot): void {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
@@ -95,7 +95,7 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     'Since when the scheduled runs of the report wait, because somebody paused them; in seconds since 1970.',
     ['org', 'report'],
   );
-  // Newest first: of two pauses of an organization the older one sets the time.
+  // Newest first, so that the oldest pause of an organization sets the time.
   for (const { org, report, since: at } of [...snapshot.paused].sort((a, b) => b.since - a.since)) {
     if (report === null) since.set({ org }, at / 1000);
     else reportSince.set({ org, report }, at / 1000);

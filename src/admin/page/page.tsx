@@ -22,18 +22,18 @@ import { ProblemPage } from './views/problem.tsx';
 
 export interface PagePorts {
   readonly sessions: Sessions;
-  /** Absent where accounts cannot sign in. */
+  /** Absent if accounts cannot sign in. */
   readonly accounts?: AccountMethod | undefined;
   readonly limit: RateLimit;
   readonly access: (principal: Principal) => Access;
   readonly clock: Clock;
-  /** Absent when Bull Board is disabled. */
+  /** Absent if Bull Board is disabled. */
   readonly bullBoard?: BullBoard | undefined;
-  /** Of the features. */
+  /** The parts that features add. */
   readonly parts?: readonly AdminPart[] | undefined;
 }
 
-/** Adds the web page to the admin server. Requires `resolveClient` before it. */
+/** Adds the web page to the admin server. Requires `resolveClient`. */
 export function addPage(app: Hono<Env>, ports: PagePorts): void {
   const { sessions, limit, clock, bullBoard, parts = [] } = ports;
   const assets = readAssets();
@@ -71,10 +71,10 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
     const { pathname, search } = new URL(context.req.url);
     const query =
       context.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
-    // A new response: `context.redirect` would merge the headers of an earlier handler's response.
+    // A new response, because `context.redirect` would merge headers that an earlier handler set.
     return new Response(null, { status: 303, headers: { Location: `/sign-in${query}` } });
   };
-  // Browsers get pages for any address, existing or not.
+  // Browsers get HTML for every address, even one that does not exist.
   app.use(async (context, next) => {
     if (!isBrowserNavigation(context)) return next();
     await renderProblemsAsPages(assets)(context, async () => {
@@ -90,9 +90,10 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   for (const part of parts) part.addViews?.(pages, page);
   addActions(pages, page);
   addZoneChoice(pages);
-  // Open pages ask it whether Docket and Redis answer and the session goes on. `requireSession` has read Redis.
+  // Open pages call it to check that Docket and Redis respond and the session is still valid. `requireSession` has
+  // already read Redis.
   pages.get('/pulse', (context) => context.body(null, 204));
-  // Also what lies below a page without being one.
+  // Covers everything below a page too, even if it is no page itself.
   const paths = new Set(pages.routes.map(({ path }) => (path === '/' ? path : path.replace(/^(\/[^/]+).*/, '$1/*'))));
   for (const path of [...paths, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
   addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accounts });
@@ -103,7 +104,7 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   }
 }
 
-/** Serves the page's assets, which need no session. They are immutable, because their names contain a hash. */
+/** Serves the page's assets without a session. Browsers cache them forever, because their names contain a hash. */
 function addAssets(app: Hono<Env>, { files }: PageAssets): void {
   for (const [path, { type, body, gzipped }] of files) {
     app.get(path, (context) => {
@@ -119,7 +120,7 @@ function addAssets(app: Hono<Env>, { files }: PageAssets): void {
   }
 }
 
-/** Whether a browser navigates to a page, as opposed to a script or a client of the API. */
+/** Whether a browser navigates to a page. False for scripts and API clients. */
 const isBrowserNavigation = ({ req }: Context<Env>): boolean =>
   req.method === 'GET' &&
   !/^\/(api\/|assets\/|metrics$)/.test(req.path) &&
@@ -138,7 +139,7 @@ function renderProblemsAsPages({ urls }: PageAssets) {
     const html = await renderDocument(<ProblemPage assets={urls} problem={problem.data} retry={retry} />);
     const pageHeaders = new Headers(headers);
     pageHeaders.set('Content-Type', 'text/html; charset=utf-8');
-    // Unset first: otherwise Hono merges the headers of both.
+    // Unset it first: otherwise Hono merges the headers of both responses.
     context.res = undefined;
     context.res = new Response(html, { status, headers: pageHeaders });
   };

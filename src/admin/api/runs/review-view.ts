@@ -8,7 +8,7 @@ const instantSchema = z.iso.datetime();
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits');
 const sectionSchema = z.string().nullable().describe('Id of the section; null: the whole report.');
 
-/** A review, as `reviewView` gives it. */
+/** A review, in the form that `reviewView` returns. */
 export const reviewSchema = z
   .object({
     run: runSchema,
@@ -124,7 +124,7 @@ export const reviewSchema = z
   })
   .meta({ id: 'Review' });
 
-/** A review as the API and `docket runs show --json` give it. */
+/** A review, in the form that the API and `docket runs show --json` return. */
 export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<typeof reviewSchema> => ({
   run: runView(record),
   phase: state.phase,
@@ -158,7 +158,7 @@ export const reviewView = ({ state, record, ...view }: ReviewView): z.infer<type
   }),
 });
 
-/** A comment that was written or withdrawn, as `commentedView` gives it. */
+/** A comment that was written or withdrawn, in the form that `commentedView` returns. */
 export const commentedSchema = z
   .object({
     review: reviewSchema,

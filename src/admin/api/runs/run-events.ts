@@ -10,14 +10,14 @@ import { idParams, lookupProblems, PROBLEM_RESPONSES, security } from '../openap
 import { runView } from '../schemas.ts';
 import type { StreamLimiter } from '../stream-limiter.ts';
 
-/** Ms of silence after which a comment keeps proxies from ending the stream. */
+/** After this many ms of silence a comment is sent, so that proxies do not end the stream. */
 const KEEP_ALIVE_INTERVAL_MS = 15_000;
-/** After so long, ms, a stream ends; its client comes back with the id of what it knows. */
+/** A stream ends after this many ms. The client reconnects with the id of the last event it received. */
 const STREAM_LIFETIME_MS = 3_600_000;
-/** What clients wait before they come back, ms. */
+/** How long clients wait before they reconnect, ms. */
 const RECONNECT_DELAY_MS = 3_000;
 
-/** The data of an event `progress`; null while no worker executes the run. */
+/** The data of an event `progress`. Null while no worker executes the run. */
 export const progressSchema = z
   .object({
     stage: z.enum(PROGRESS_STAGES),
@@ -83,9 +83,9 @@ const route = createRoute({
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
-  // nginx and those that heed it would collect events before they pass them on.
+  // Proxies that support it, such as nginx, would otherwise buffer events.
   'X-Accel-Buffering': 'no',
-  // A stream that has ended must not leave a connection behind that a stop would wait for.
+  // An ended stream must not leave a connection open that a shutdown would wait for.
   Connection: 'close',
 } as const;
 
@@ -98,7 +98,7 @@ export function addRunEventRoutes(
     const { id } = context.req.valid('param');
     const known = context.req.valid('header')['Last-Event-ID'];
     const access = context.get('access');
-    // Hono answers HEAD by the handler of GET, and nobody would read the stream.
+    // For HEAD, Hono runs the GET handler, and nobody would read the stream.
     if (context.req.method === 'HEAD') {
       await access.run(id);
       return context.body(null, 200, HEADERS);
@@ -130,7 +130,7 @@ export function addRunEventRoutes(
   });
 }
 
-/** What a client is told, and what it knows then: a mark of the run and one of its progress. */
+/** Versions of the run and of its progress that the client already has. */
 interface EventVersions {
   readonly run: string;
   readonly live: string;
@@ -171,7 +171,7 @@ async function* eventTexts(
   let next: ReturnType<typeof rest.next> = Promise.resolve({ value: first });
   while (!signal.aborted) {
     const came = await orKeepAlive(next, clock, signal);
-    // A token that is revoked or expires ends what it has begun.
+    // A stream ends when its token is revoked or expires.
     if (clock.now() - looked >= KEEP_ALIVE_INTERVAL_MS) {
       if (!(await stillAccepted())) return;
       looked = clock.now();
@@ -197,7 +197,7 @@ async function* eventTexts(
 const event = (name: string, id: string, data: unknown): string =>
   `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** What comes within the time of silence; undefined when nothing does. */
+/** The next value if it comes before the next keep-alive is due; otherwise undefined. */
 async function orKeepAlive<Value>(
   coming: Promise<Value>,
   clock: Clock,
@@ -215,7 +215,7 @@ async function orKeepAlive<Value>(
   }
 }
 
-/** A body that is made as fast as it is read: who does not read asks Redis nothing either. */
+/** A body that is produced only as fast as the client reads: a client that does not read causes no Redis calls. */
 function streamBody(
   texts: AsyncGenerator<string, void, void>,
   { signal, end }: { readonly signal: AbortSignal; end(): void },
@@ -229,14 +229,14 @@ function streamBody(
           try {
             controller.close();
           } catch {
-            // It was closed by its end, or by its reader.
+            // Already closed, by its end or by its reader.
           }
         },
         { once: true },
       );
     },
     pull: async (controller) => {
-      // A fault in the middle ends the stream; the client comes back, and is told then.
+      // An error midway ends the stream. The client reconnects and then gets the error.
       const { done, value } = await texts.next().catch(() => ({ done: true, value: undefined }) as const);
       if (!done && !signal.aborted) controller.enqueue(encoder.encode(value));
       else end();

@@ -79,7 +79,7 @@ const selectionSchema = z
   })
   .meta({ id: 'Selection' });
 
-/** A selection as the API and the command line show it. */
+/** A selection, in the form that the API and the command line show. */
 export const selectionBody = ({ digest, action, items, skipped, decision, outcomes }: SelectionView) => ({
   digest,
   action,
@@ -139,7 +139,7 @@ const decideRoute = createRoute({
   },
 });
 
-/** Decisions about many: preview, then decide. */
+/** Decisions about many runs or deliveries: first a preview, then the decision. */
 export function addSelectionRoutes(app: AdminApp, now: () => number): void {
   app.openapi(previewRoute, async (context) => {
     const { action, ids, filter = {} } = context.req.valid('json');

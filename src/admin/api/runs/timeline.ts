@@ -70,7 +70,7 @@ const timelineRoute = createRoute({
   },
 });
 
-/** As the API and `docket runs show --json` give it. */
+/** A timeline, in the form that the API and `docket runs show --json` return. */
 export const timelineView = ({ entries, waits, earlier }: RunTimeline) => ({
   timeline: entries.map((entry) => ({
     ...entry,
@@ -89,7 +89,7 @@ export const timelineView = ({ entries, waits, earlier }: RunTimeline) => ({
         },
 });
 
-/** The timeline of a run. */
+/** `GET /api/runs/{id}/timeline`. */
 export function addTimelineRoute(app: AdminApp): void {
   app.openapi(timelineRoute, async (context) => {
     const { id } = context.req.valid('param');

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 
-/** The paths of the page's assets. Names contain a hash of the content, so that browsers can cache them forever. */
+/** The paths of the page's assets. Names contain a hash of the content, so browsers can cache them forever. */
 export interface AssetUrls {
   readonly style: string;
   readonly script: string;
-  /** The script of the keys and the list of commands. */
+  /** The script for keyboard shortcuts and the command palette. */
   readonly keys: string;
   readonly icon: string;
 }
@@ -14,17 +14,17 @@ export interface AssetUrls {
 interface Asset {
   readonly type: string;
   readonly body: string;
-  /** The body for clients that accept gzip. Assets have no secrets, so their size tells nothing. */
+  /** The body for clients that accept gzip. Assets contain no secrets, so their compressed size reveals nothing. */
   readonly gzipped: Uint8Array<ArrayBuffer>;
 }
 
 export interface PageAssets {
   readonly urls: AssetUrls;
-  /** By path. */
+  /** Assets by path. */
   readonly files: ReadonlyMap<string, Asset>;
 }
 
-/** Reads the assets from this folder. */
+/** Reads the assets from the folder of this module. */
 export function readAssets(): PageAssets {
   const files = new Map<string, Asset>();
   const read = (name: string, extension: string, type: string): string => {

@@ -5,43 +5,43 @@ const SAMPLES = 60;
 const SVG = 'http://www.w3.org/2000/svg';
 const numbers = new Intl.NumberFormat('en-GB');
 
-/** Without news for so long, the page says that it is stale. */
+/** Without a response for this long, the page says that it is stale. */
 const STALE_MS = 5_000;
-/** The interval at which the page asks for news. Every `data-renew` seconds the news is the page itself. */
+/** The interval of requests. Every `data-renew` seconds it fetches the page itself, otherwise only `/pulse`. */
 const PULSE_MS = 3_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 const SIGNED_OUT = 'You are signed out.';
 
-/** Docket's clock less this browser's, ms: every time on the page is by Docket's. */
+/** Docket's clock minus this browser's, ms. The page shows every time by Docket's clock. */
 const CLOCK_OFFSET_MS =
   Number(document.querySelector('[data-now]')?.getAttribute('data-now') ?? Date.now()) - Date.now();
 
-/** The time of the last answer that was as it should be. */
+/** Time of the last good response. */
 let answeredAt = Date.now();
-/** The time of the data on the page. */
+/** Time of the data on the page. */
 let renewedAt = answeredAt;
-/** The time of the last question. */
+/** Time of the last request. */
 let askedAt = answeredAt;
-/** The time since which the page is visible. Hidden pages ask for nothing. */
+/** Time since when the page is visible. Hidden pages make no requests. */
 let visibleSince = answeredAt;
-/** Why the last question had no answer; empty otherwise. */
+/** Why the last request failed; empty if it did not. */
 let failure = '';
-/** An error of this script. Only a reload mends it. */
+/** An error of this script. Only a reload fixes it. */
 let scriptError = '';
 let updating = false;
 let updateAgain = false;
 
-/** Whether somebody is signed in on this page. Others have nothing that could become stale. */
+/** Whether somebody is signed in on this page. Other pages have no data that could become stale. */
 const isLive = () => document.getElementById('stale') !== null;
 
-/** Updates the page, one request at a time. A call during another request causes an update after it. */
+/** Updates the page, one request at a time. A call during a request causes another update after it. */
 async function update() {
   if (updating) {
     updateAgain = true;
     return;
   }
   await ask(async () => {
-    // After a rejected form the address is that of the form, which does not accept GET.
+    // After a rejected form the browser's address is the form's target, which does not accept GET.
     const html = await request(document.querySelector('[data-self]')?.getAttribute('data-self') ?? location.href);
     if (html === undefined) return;
     replaceParts(new DOMParser().parseFromString(html, 'text/html'));
@@ -50,10 +50,10 @@ async function update() {
   });
 }
 
-/** Asks whether Docket and Redis answer and the session goes on, without data. */
+/** Checks, without fetching data, that Docket and Redis respond and the session is still valid. */
 const checkPulse = () => ask(async () => void (await request('/pulse')));
 
-/** One question at a time. @param {() => Promise<void>} question */
+/** Makes one request at a time. @param {() => Promise<void>} question */
 async function ask(question) {
   updating = true;
   askedAt = Date.now();
@@ -69,7 +69,7 @@ async function ask(question) {
   }
 }
 
-/** The text of an answer; undefined, with the reason in `failure`, if the request failed. @param {string} url */
+/** The text of the response. Undefined if the request failed; `failure` then has the reason. @param {string} url */
 async function request(url) {
   try {
     const response = await fetch(url, {
@@ -93,7 +93,7 @@ async function request(url) {
   }
 }
 
-/** What an answer says to be wrong; empty for one that is as it should be. @param {Response} response @param {string} html */
+/** What is wrong with a response; empty if nothing is. @param {Response} response @param {string} html */
 function failureOf(response, html) {
   if (response.type === 'opaqueredirect') return SIGNED_OUT;
   if (response.ok) return '';
@@ -115,7 +115,7 @@ const instantText = (at, timeZone) =>
     timeZone,
   }).format(at + CLOCK_OFFSET_MS);
 
-/** While the page is stale, shows since when and why. */
+/** Shows since when and why the page is stale, while it is. */
 function showStaleness() {
   const element = document.getElementById('stale');
   if (element === null) return;
@@ -127,7 +127,7 @@ function showStaleness() {
     ...(stale && failure !== SIGNED_OUT ? ['The data may have changed since.'] : []),
     ...(scriptError === '' ? [] : [`The script of this page failed: ${scriptError}. Reload the page.`]),
   ].join(' ');
-  // Only on changes: a screen reader announces each.
+  // Only on changes, because a screen reader announces each one.
   if (element.dataset.text === text) return;
   element.dataset.text = text;
   const line = document.createElement('p');
@@ -141,7 +141,7 @@ function showStaleness() {
   element.replaceChildren(...(text === '' ? [] : [line]));
 }
 
-/** Also those that no code here waits for. @param {unknown} error */
+/** Shows errors, including rejections that no code here awaits. @param {unknown} error */
 function showScriptError(error) {
   scriptError = error instanceof Error ? error.message : String(error);
   showStaleness();
@@ -149,7 +149,10 @@ function showScriptError(error) {
 addEventListener('error', ({ error, message }) => showScriptError(error ?? message));
 addEventListener('unhandledrejection', ({ reason }) => showScriptError(reason));
 
-/** Whether somebody uses a part: its focus, an open form, a form that was filled in or selected text would be lost. @param {Element} part */
+/**
+ * Whether somebody is using a part: replacing it would lose the focus, an open form, typed input or selected text.
+ * @param {Element} part
+ */
 const isInUse = (part) => {
   const selection = getSelection();
   return (
@@ -226,13 +229,13 @@ addEventListener('pagehide', () => {
   events = null;
 });
 
-/** Follows the events of an active run: updates its progress bar directly, and the other parts from the server. */
+/** Follows the events of an active run. Updates the progress bar from them, and the other parts from the server. */
 function followRun() {
   const part = document.querySelector('[data-events]');
   if (events !== null || !(part instanceof HTMLElement)) return;
   const source = new EventSource(part.dataset.events ?? '');
   events = source;
-  // The browser reconnects after a broken connection, but not after an error response: then the next update does.
+  // The browser reconnects after a broken connection, but not after an error response. Then the next update reconnects.
   source.addEventListener('error', () => {
     if (source.readyState === EventSource.CLOSED && events === source) events = null;
   });
@@ -261,7 +264,7 @@ function followRun() {
 
 let timer = 0;
 let due = Number.POSITIVE_INFINITY;
-/** Schedules an update, unless an earlier one is scheduled. @param {number} ms */
+/** Schedules an update within this time, unless one is already due earlier. @param {number} ms */
 function updateWithin(ms) {
   if (performance.now() + ms >= due) return;
   clearTimeout(timer);
@@ -272,7 +275,7 @@ function updateWithin(ms) {
   }, ms);
 }
 
-/** Ms after which the page is fetched again: the shortest of its parts. */
+/** Ms after which the page is fetched again: the shortest interval of its parts. */
 const renewalMs = () =>
   1_000 *
   Math.min(...Array.from(document.querySelectorAll('[data-renew]'), (part) => Number(part.getAttribute('data-renew'))));
@@ -283,7 +286,7 @@ if (isLive()) {
     showStaleness();
     if (updating || document.visibilityState !== 'visible' || failure === SIGNED_OUT) return;
     const now = Date.now();
-    // Half a second less: the interval may come a little early.
+    // Half a second less, because the interval may fire a little early.
     if (now - askedAt < PULSE_MS - 500) return;
     void (now - renewedAt >= renewalMs() - 500 ? update() : checkPulse());
   }, 1_000);
@@ -295,7 +298,7 @@ if (isLive()) {
   addEventListener('online', () => void update());
 }
 
-// A page that could not be shown loads again as soon as it can be.
+// An error page that can be retried reloads as soon as the page is available again.
 const waiting = document.querySelector('[data-retry]');
 if (waiting !== null) {
   setInterval(() => {
@@ -314,7 +317,7 @@ addEventListener('input', ({ target }) => {
   if (target instanceof Element) target.closest('form')?.setAttribute('data-touched', '');
 });
 
-// Keys and commands are not needed for the first paint.
+// Shortcuts and commands are not needed for the first paint.
 addEventListener('load', () => {
   const keys = document.querySelector('[data-keys]')?.getAttribute('data-keys');
   if (keys == null) return;
@@ -336,7 +339,7 @@ addEventListener('pageshow', ({ persisted }) => {
   if (isLive()) void update();
 });
 
-// The zone of this browser, which only a script knows.
+// Only a script knows the zone of this browser.
 for (const button of document.querySelectorAll('button[data-viewer-zone]')) {
   if (!(button instanceof HTMLButtonElement)) continue;
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();

@@ -1,7 +1,7 @@
 // @ts-check
 // Optional: keys for people who look at many runs, and a list of commands. The page works without it.
 
-/** Set in this browser when somebody has turned the single keys off: speech input may type them by mistake. */
+/** Set in this browser if somebody has turned off the single-key shortcuts: speech input may type them by mistake. */
 const OFF = 'docket.single-keys-off';
 const ROWS = 'main .rows tbody tr, main .active > li, main .entries > li, main .slots > li';
 const MAX_SHOWN = 12;
@@ -20,7 +20,7 @@ function toggleSingleKeys() {
     if (singleKeysAreOff()) localStorage.removeItem(OFF);
     else localStorage.setItem(OFF, 'yes');
   } catch {
-    // A browser that stores nothing keeps the keys.
+    // In a browser that stores nothing, the shortcuts stay on.
   }
 }
 
@@ -52,7 +52,7 @@ function goToSearch() {
  * @property {() => void} run
  */
 
-/** What can be opened or done from this page. @returns {Command[]} */
+/** The commands of this page: its links and actions. @returns {Command[]} */
 function commandsOfPage() {
   /** @type {Map<string, Command>} */
   const found = new Map();
@@ -102,7 +102,7 @@ function element(name, attributes) {
   return made;
 }
 
-/** Opens the list of commands. It is made anew each time: the page changes. */
+/** Opens the command palette. It is built each time, because the page changes. */
 function openPalette() {
   if (document.querySelector('dialog.palette') !== null) return;
   const dialog = /** @type {HTMLDialogElement} */ (element('dialog', { class: 'palette', 'aria-label': 'Commands' }));
@@ -186,13 +186,13 @@ function pressSingleKey(key) {
   return true;
 }
 
-/** Somebody is typing. @param {EventTarget | null} target */
+/** Whether somebody is typing. @param {EventTarget | null} target */
 const isTyping = (target) =>
   target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'));
 
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event;
-  // Not on the pages for signing in, which have neither lists nor commands.
+  // Not on the sign-in pages, which have neither lists nor commands.
   if (event.isComposing || altKey || document.querySelector('.site-header') === null) return;
   if ((ctrlKey || metaKey) && key === 'k') openPalette();
   else if (ctrlKey || metaKey || isTyping(target) || singleKeysAreOff()) return;

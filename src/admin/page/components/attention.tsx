@@ -20,9 +20,9 @@ export interface AttentionData {
   readonly corrections: readonly CorrectionSummary[];
   /** Runs that wait for approval, of any age. */
   readonly approvals: RunPage;
-  /** Held runs of any age: their figures are missing, or their comments. */
+  /** Held runs of any age, which miss figures or comments. */
   readonly held: RunPage;
-  /** Waiting runs; of these, the ones whose last attempt failed are shown. */
+  /** Waiting runs. Only those whose last attempt failed are shown. */
   readonly waiting: RunPage;
   /** Runs of the last day that failed or were partly delivered. */
   readonly failed: RunPage;
@@ -43,7 +43,7 @@ export const AttentionList = ({
   readonly layout: LayoutData;
   readonly zone: string;
 }) => {
-  // Pauses that Docket created after a refused key.
+  // Pauses that Docket set after the service refused an API key.
   const refused = pauses.filter(({ key }) => key !== null);
   const blocked = waiting.runs.filter(({ error }) => error !== null);
   const missed = readings.filter((summary) => summary.missed.length > 0);
@@ -139,7 +139,7 @@ const HeldRuns = ({ page, fragment, children }: PropsWithChildren<NamedRunsProps
     </p>
   );
 
-/** The form for all of a run, or the list of all runs. */
+/** The path of the form for all deliveries of a run, or of the list of all runs. */
 function decidePath(undecided: readonly DeliveryRow[]): string {
   const [run, ...others] = new Set(undecided.map((row) => row.run));
   return run === undefined || others.length > 0 ? '/deliveries' : `/runs/${run}#decide`;
@@ -149,7 +149,7 @@ function decidePath(undecided: readonly DeliveryRow[]): string {
 const countPhrase = (length: number, more: boolean, one: string, several: string): string =>
   `${formatInteger(length)}${more ? '+' : ''} ${length === 1 && !more ? one : several}`;
 
-/** `Weekly compliance KPIs, 2026-W46`, with the beginning of the id. */
+/** The report's title and period with the first digits of the run's id: `Weekly compliance KPIs, 2026-W46`. */
 const RunName = ({ run: { id, org, report, period } }: { readonly run: RunRecord }) => (
   <>
     {usePageSettings()?.titleOf(org, report) ?? `${org}/${report}`}, {period.label} <small>{id.slice(0, 8)}</small>
@@ -158,7 +158,7 @@ const RunName = ({ run: { id, org, report, period } }: { readonly run: RunRecord
 
 interface NamedRunsProps {
   readonly page: RunPage;
-  /** The part of a run's page that is linked to. */
+  /** The part of a run's page to link to. */
   readonly fragment?: string | undefined;
 }
 

@@ -11,7 +11,7 @@ interface BudgetProps {
 
 const KINDS = { metrics: 'metrics calls', reads: 'list reads' } as const;
 
-/** The budget of each API key. While the page is open, the script samples the tokens and draws them into the `<svg>`. */
+/** The budget of each API key. While the page is open, the script samples the tokens and draws them in the `<svg>`. */
 export const BudgetList = ({ budgets: { budgets, unknown }, zone, now }: BudgetProps) => (
   <>
     {budgets.length === 0 && unknown.length === 0 ? <EmptyState>No API key has been used yet.</EmptyState> : null}
@@ -34,7 +34,7 @@ export const BudgetList = ({ budgets: { budgets, unknown }, zone, now }: BudgetP
   </>
 );
 
-/** On the overview. */
+/** Maximum budgets on the overview. */
 const MAX_BUDGETS = 8;
 
 const busiestFirst = (entries: readonly BudgetEntry[]): readonly BudgetEntry[] =>

@@ -13,13 +13,13 @@ interface DayTimelineProps {
   readonly runs: readonly RunRecord[];
   readonly slots: readonly SlotEntry[];
   readonly now: number;
-  /** IANA zone of the hours outside of a page. */
+  /** IANA zone of the hours if there is no page around the timeline. */
   readonly zone: string;
 }
 
 /**
- * Six hours back and eighteen ahead: a dot for each of the newest runs, coloured by its state, and a circle for each of the
- * next slots. The lists on the page contain the same information as text.
+ * Six hours back and eighteen ahead: a dot for each of the newest runs, coloured by state, and a circle for each of the
+ * next slots. The lists on the page say the same as text.
  */
 export const DayTimeline = ({ runs, slots, now, zone: ofOrganizations }: DayTimelineProps) => {
   const page = usePageSettings();
@@ -68,7 +68,7 @@ export const DayTimeline = ({ runs, slots, now, zone: ofOrganizations }: DayTime
   );
 };
 
-/** Full hours of the zone; every third has a label. */
+/** The full hours of the zone. Every third has a label. */
 function hourTicks(from: number, until: number, zone: string) {
   const found: { readonly at: number; readonly text: string; readonly major: boolean }[] = [];
   let time = DateTime.fromMillis(from, { zone }).startOf('hour').plus({ hours: 1 });

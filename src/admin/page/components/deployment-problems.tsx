@@ -15,7 +15,7 @@ interface ProblemsProps {
   readonly now: number;
 }
 
-/** Problems of the whole deployment, each with its cause, since when, what is affected and what to do. */
+/** Problems of the whole deployment, each with its cause, its start, what it affects and what to do. */
 export const DeploymentProblems = ({ problems, zone, now }: ProblemsProps) => (
   <>
     {problems.map(({ code, message, since, affects, next }) => (
@@ -33,7 +33,7 @@ export const DeploymentProblems = ({ problems, zone, now }: ProblemsProps) => (
   </>
 );
 
-/** A sentence whose commands stand between backticks. */
+/** A sentence with its commands, which are between backticks, as code. */
 export const WithCommands = ({ text }: { readonly text: string }) => (
   <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
 );
@@ -42,9 +42,9 @@ const MAX_NAMED = 3;
 
 interface FailureGroupsProps {
   readonly runs: readonly RunRecord[];
-  /** Whether there are more runs than these. */
+  /** Whether further runs exist. */
   readonly more: boolean;
-  /** After the number of runs, e.g. `failed`. */
+  /** The words after the number of runs, e.g. `failed`. */
   readonly verb: (runs: readonly RunRecord[]) => string;
   /** The action for all runs of a group. */
   readonly action: string;
@@ -52,7 +52,7 @@ interface FailureGroupsProps {
   readonly zone: string;
 }
 
-/** Runs grouped by their cause: one full disk, or one dropped metric, stops many reports, and needs one decision. */
+/** Runs grouped by their cause: a full disk or a dropped metric stops many reports, and needs one decision. */
 export const FailureGroups = ({ runs, more, verb, action, layout, zone }: FailureGroupsProps) => (
   <>
     {groupFailures(runs).map(({ error, runs: members, reports, first, last }) => {
@@ -102,7 +102,7 @@ export const FailureGroups = ({ runs, more, verb, action, layout, zone }: Failur
 
 interface RetryProps extends Pick<FailureGroupsProps, 'layout' | 'runs' | 'action'> {}
 
-/** One run is retried with a reason; several after a preview. */
+/** A single run is retried with a reason, several after a preview. */
 const RetryGroup = ({ layout, runs, action }: RetryProps) => {
   const [first, another] = runs;
   if (first === undefined) return null;
@@ -129,9 +129,9 @@ const RetryGroup = ({ layout, runs, action }: RetryProps) => {
   );
 };
 
-/** A new run for each report and period, with the definitions as they are now. */
+/** Opens a new run for each report and period, with the current definitions. */
 const RunAgain = ({ layout, runs }: { readonly layout: LayoutData; readonly runs: readonly RunRecord[] }) => {
-  // One report may have failed several times. The newest run is first.
+  // A report may have failed several times. Runs are listed newest first, so the newest is kept.
   const needed = new Map(runs.toReversed().map((run) => [`${run.org}/${run.report} ${run.period.label}`, run.id]));
   return (
     <details class="action">
@@ -148,11 +148,11 @@ const RunAgain = ({ layout, runs }: { readonly layout: LayoutData; readonly runs
   );
 };
 
-/** A retry has the same definition, and would fail again. */
+/** A retry uses the same definition, and would fail again. */
 const NEEDS_NEW_RUN: ReadonlySet<string> = new Set(['plan.invalid', 'definition.invalid', 'api.refused']);
 const RETRYABLE: ReadonlySet<RunState> = new Set<RunState>(['waiting', ...RETRYABLE_STATES]);
 
-/** The message without the lines after the second: a plan or a request may have many errors. */
+/** The first two lines of the message: a plan or a request can have many errors. */
 const brief = (text: string): string => {
   const line = text
     .split('\n')

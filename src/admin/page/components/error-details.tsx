@@ -1,10 +1,10 @@
 import type { ErrorJson } from '../../../base/error.ts';
 
-/** A longer message, e.g. one about many recipients, is folded. */
+/** Longer messages, e.g. about many recipients, are folded. */
 const MAX_MESSAGE_LENGTH = 400;
 const MAX_SUMMARY_LENGTH = 160;
 
-/** An error: its message, what was expected and got, and what to do next. */
+/** An error: its message, the expected and the actual value, and what to do next. */
 export const ErrorDetails = ({
   error,
   id,

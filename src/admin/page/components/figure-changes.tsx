@@ -3,12 +3,12 @@ import { formatCounted, formatFigures } from './format-numbers.ts';
 import { EmptyState, Table } from './layout.tsx';
 import { FigureStatusBadge } from './status-badge.tsx';
 
-/** Changes on a page; the others are counted. */
+/** Maximum changes on a page. Further ones are only counted. */
 const MAX_CHANGES = 100;
 
 type Change = CorrectionView['changes'][number];
 
-/** Each changed figure as it was delivered and as the service has it now, the material changes first. */
+/** Each changed figure: the delivered value and the service's current one. Material changes come first. */
 export const FigureChanges = ({ view }: { readonly view: CorrectionView }) => {
   const { changes, material, total } = view;
   if (changes.length === 0) return <EmptyState>No change is stored.</EmptyState>;
@@ -60,7 +60,7 @@ export const FigureChanges = ({ view }: { readonly view: CorrectionView }) => {
   );
 };
 
-/** The row of a table: its pack, bucket and groups; `total` for totals. */
+/** The name of a table row: its pack, bucket and groups; `total` for totals. */
 const rowText = ({ value, bucket, group, within }: Change): string => {
   const parts = [
     ...(value === undefined ? [] : [`pack ${value}`]),

@@ -7,11 +7,11 @@ import { ErrorDetails } from './error-details.tsx';
 import { formatByteCount, formatCounted } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
 
-/** The e-mail as a page. @param body the first one when absent */
+/** The path of the e-mail as a page. @param body absent: the first body */
 export const previewPath = (run: string, body?: string): string =>
   `/api/runs/${run}/preview${body === undefined ? '' : `?body=${encodeURIComponent(body)}`}`;
 
-/** The bodies of the e-mail besides the first one. */
+/** The bodies of the e-mail after the first one. */
 const otherBodies = (files: readonly FileEntry[]): string[] =>
   files.flatMap(({ kind, name }) => (kind === 'mail' ? (/^mail-([a-z-]+)\.html$/.exec(name)?.[1] ?? []) : []));
 
@@ -21,7 +21,7 @@ export type RunFilesView = { readonly files: readonly FileEntry[] } | { readonly
 export const hasEmail = (view: RunFilesView | null): boolean =>
   view !== null && 'files' in view && view.files.some(({ name }) => name === 'mail.html');
 
-/** The files of each pack of a report with `split`, without the pictures of its e-mail. */
+/** The files of each pack of a report with `split`, without the images of its e-mail. */
 function packFolders(files: readonly FileEntry[]): ReadonlyMap<string, readonly FileEntry[]> {
   const folders = new Map<string, FileEntry[]>();
   for (const file of files) {
@@ -34,22 +34,22 @@ function packFolders(files: readonly FileEntry[]): ReadonlyMap<string, readonly 
 
 const isCsv = ({ type, name }: FileEntry): boolean => type.startsWith('text/csv') || name.endsWith('.csv');
 
-/** More CSV files than this are folded. */
+/** If there are more CSV files, they are folded. */
 const MAX_OPEN_CSV_FILES = 2;
 
-/** More packs than this get a field to find one. */
+/** If there are more packs, there is a field to find one. */
 const MAX_OPEN_PACKS = 10;
 
 interface FileListProps {
   readonly record: RunRecord;
   readonly view: RunFilesView;
-  /** Of all packs: one line of the list says what of its pack was sent. */
+  /** Deliveries of all packs: each line of the list says what was sent of its pack. */
   readonly deliveries?: readonly Pick<DeliveryRow, 'target' | 'state'>[];
-  /** Only packs whose label contains this. */
+  /** Only packs whose label contains this text. */
   readonly pack?: string | undefined;
 }
 
-/** The files of a run as downloads: CSV files folded, one line a pack, and all as one zip. */
+/** The files of a run as downloads: CSV files folded, one line per pack, and all files as one zip. */
 export const FileList = ({ record, view, deliveries = [], pack: sought = '' }: FileListProps) => {
   if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
   const files = view.files.filter(({ kind }) => kind === 'file');
@@ -127,7 +127,7 @@ export const FileList = ({ record, view, deliveries = [], pack: sought = '' }: F
   );
 };
 
-/** `2 sent, 1 refused`; why nobody got it. */
+/** `2 sent, 1 refused`, or why nobody got the pack. */
 function packState(record: RunRecord, deliveries: NonNullable<FileListProps['deliveries']>, slug: string): string {
   if (record.deliveries.some(({ target }) => target === heldTarget({ slug }))) return 'held';
   const states = deliveries.flatMap(({ target, state }) => (target.endsWith(`:${slug}`) ? [state] : []));
@@ -147,7 +147,7 @@ const FileItem = ({ run, file: { name, bytes, sha256 } }: { readonly run: string
   </li>
 );
 
-/** The files with their sizes, beside a decision about them. CSV files are one line. */
+/** The files with their sizes, beside a decision about them. CSV files share one line. */
 export const FileNames = ({ run, view }: { readonly run: string; readonly view: RunFilesView }) => {
   if ('error' in view) return <ErrorDetails error={view.error} heading="Files unavailable" />;
   const files = view.files.filter(({ kind }) => kind === 'file');
@@ -190,7 +190,7 @@ export const FileNames = ({ run, view }: { readonly run: string; readonly view: 
 };
 
 function emptyReason({ files, state, timings, error, review }: RunRecord): string {
-  // Files are archived before they are delivered.
+  // Files are archived before they are delivered, so this run had files.
   if (files.length > 0 || timings.deliver !== undefined) return 'The files are no longer in the archive.';
   const inReview = state === 'held' && (review !== undefined || error?.code === 'run.comments_missing');
   if (inReview || state === 'awaiting_approval')

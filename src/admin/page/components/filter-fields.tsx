@@ -8,7 +8,7 @@ interface TextFilterProps {
   readonly placeholder: string;
 }
 
-/** A filter that matches a part. */
+/** A text filter that matches a part of the value. */
 export const TextFilter = ({ name, label, value, placeholder }: TextFilterProps) => (
   <label>
     {label}
@@ -40,7 +40,7 @@ export const PartFilters = ({
   </>
 );
 
-/** Why the filters could not be used. */
+/** Explains why the filters could not be used. */
 export const RejectedFilter = ({ error }: { readonly error: ErrorJson }) => (
   <ErrorDetails error={error} id="filter-error" heading="This filter cannot be used" />
 );
@@ -52,6 +52,6 @@ export function filteredPath(path: string, query: object): string {
   return parameters.size === 0 ? path : `${path}?${parameters}`;
 }
 
-/** Whether a list shows a selection: a page of all is none. */
+/** Whether any filter is set. Paging alone does not count. */
 export const isFiltered = ({ after: _, ...query }: { readonly after?: string | undefined }): boolean =>
   Object.values(query).some((value) => value !== undefined);

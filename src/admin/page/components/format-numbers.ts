@@ -35,10 +35,10 @@ export function formatElapsed(ms: number, units: number = FEWEST_UNITS): string 
 
 /** Days, hours, minutes and seconds. */
 const ALL_UNITS = 4;
-/** Enough to tell any two figures of nine significant digits apart. */
+/** Enough to distinguish any two figures of nine significant digits. */
 const MAX_DIGITS = 12;
 
-/** @param precision the most decimals, or units of time; more units than there are become decimals of seconds */
+/** @param precision maximum decimals, or units of time; beyond the available units it adds decimals of seconds */
 function formatFigure(value: number | null, unit: string | null | undefined, precision: number): string {
   if (value === null) return 'no figure';
   const number = (of: number, digits: number) => intlNumberFormat(LOCALE, { maximumFractionDigits: digits }).format(of);
@@ -52,8 +52,9 @@ function formatFigure(value: number | null, unit: string | null | undefined, pre
 }
 
 /**
- * Two figures as people read them: counts, percentages or durations, with as many decimals or units as tell them apart.
- * @param unit `count`, `ratio`, `seconds`, or a unit that stands behind the figure
+ * Formats two figures as counts, percentages or durations, with as many decimals or units as are needed to distinguish
+ * them.
+ * @param unit `count`, `ratio`, `seconds`, or a unit to put after the figure
  */
 export function formatFigures(
   one: number | null,
@@ -66,7 +67,9 @@ export function formatFigures(
   }
 }
 
-/** The time until or since an instant: `in 3 min`, `2 h 10 min ago`. Without seconds, which change too fast to read. */
+/**
+ * The time until or since an instant: `in 3 min`, `2 h 10 min ago`. Leaves out seconds, which change too fast to read.
+ */
 export function formatRelativeTime(at: number, now: number): string {
   const ms = Math.abs(at - now);
   if (ms < MINUTE_MS) return at > now ? 'in less than a minute' : 'just now';

@@ -13,34 +13,34 @@ import { Timestamp } from './time.tsx';
 /** The data of the layout around every page. */
 export interface LayoutData {
   readonly principal: Principal;
-  /** The token of every form against cross-site requests. */
+  /** The CSRF token of every form. */
   readonly csrf: string;
   readonly assets: AssetUrls;
   /** Number of deliveries that need a decision. */
   readonly undecided: number;
-  /** Whether delivered figures are watched: the navigation links to their corrections. */
+  /** Whether Docket watches delivered figures. If so, the navigation links to their corrections. */
   readonly corrections: boolean;
-  /** Stops and legal holds, which every page shows. */
+  /** Stops and legal holds. Every page shows them. */
   readonly switches: readonly Switch[];
   /** Epoch ms. */
   readonly now: number;
-  /** The zone of all times on the page, and whose it is. */
+  /** The zone of all times on the page, and whose zone it is. */
   readonly zone: PageZone;
-  /** The address of the page, without the result of an action: path and query. */
+  /** Path and query of the page, without the result of an action. */
   readonly self: string;
-  /** What features show in the header of each page. */
+  /** What features add to the header of each page. */
   readonly header?: readonly ((self: string) => unknown)[];
-  /** What features show of a report and of the files of a run. */
+  /** What features add to reports and to the files of a run. */
   readonly panels?: readonly Panels[];
-  /** The title of a current report; undefined where it is not known. */
+  /** The title of a current report; undefined if it is not known. */
   readonly titleOf: (org: string, report: string) => string | undefined;
-  /** As in `PageSettings`. */
+  /** See `PageSettings`. */
   readonly pauses?: readonly Pause[];
   /** Whether the navigation links to Bull Board. */
   readonly bullBoard?: boolean;
 }
 
-/** What a feature shows on the page of a report, and on that of a run below its files. */
+/** What a feature adds to the page of a report, and to the page of a run below its files. */
 export interface Panels {
   readonly report: (report: ReportDetail) => unknown;
   readonly files: (files: readonly FileEntry[]) => unknown;
@@ -50,11 +50,11 @@ export interface Panels {
 export interface ViewProps<Data> {
   readonly layout: LayoutData;
   readonly data: Data;
-  /** The result of the action before. */
+  /** The result of the previous action. */
   readonly notice?: string | undefined;
 }
 
-/** Whether to show the actions of a page. The server checks permissions itself. */
+/** Whether to show the actions of a page. This is not the permission check: the server does that itself. */
 export const canAct = ({ principal }: LayoutData): boolean => principal.role === 'operator';
 
 const NAVIGATION = [
@@ -69,17 +69,17 @@ const NAVIGATION = [
   ['/audit', 'Audit'],
   ['/processes', 'Processes'],
 ] as const;
-/** Pages that others link to. */
+/** Pages in the navigation. */
 export type NavigationPath = (typeof NAVIGATION)[number][0];
 
 interface DocumentProps {
   readonly title: string;
   readonly assets: AssetUrls;
-  /** The address that the browser opens at once, without a script. */
+  /** An address that the browser opens at once, without a script. */
   readonly continueAt?: string | undefined;
 }
 
-/** The HTML document, signed in or not. */
+/** The HTML document, for pages with and without a session. */
 export const Document = ({ title, assets, continueAt, children }: PropsWithChildren<DocumentProps>) => (
   <html lang="en">
     <head>
@@ -109,9 +109,9 @@ interface PageProps {
   readonly layout: LayoutData;
   /** Empty for the overview. */
   readonly title: string;
-  /** Absent: the navigation does not link to it. */
+  /** Absent if the navigation does not link to the page. */
   readonly current?: NavigationPath;
-  /** What an action that was just carried out has done; said to screen readers as well. */
+  /** The result of the action just carried out. Screen readers announce it. */
   readonly notice?: string | undefined;
   /** Seconds after which the script fetches the page again to update its `data-live` parts. */
   readonly renew?: number;
@@ -195,11 +195,11 @@ const SwitchBanner = ({ kind, org, by, reason, since, zone }: Switch & { readonl
   </p>
 );
 
-/** Whether there is anything to see for this person. */
+/** Whether this person can see anything there. */
 const isLinked = (href: NavigationPath, { corrections, principal }: LayoutData): boolean =>
   (href !== '/corrections' || corrections) && (href !== '/processes' || principal.orgs === '*');
 
-// Rendered without a count too, as the element that the script updates.
+// Rendered even without a count, because the script updates this element.
 const UndecidedCount = ({ count }: { readonly count: number }) => (
   <span id="undecided" data-live>
     {count === 0 ? null : (
@@ -215,7 +215,7 @@ export const Csrf = ({ layout }: { readonly layout: Pick<LayoutData, 'csrf'> }) 
   <input type="hidden" name="csrf" value={layout.csrf} />
 );
 
-/** The text of an empty list: why it is empty, and what to do. */
+/** The text in place of an empty list: why it is empty, and what to do. */
 export const EmptyState = ({ children }: PropsWithChildren) => <p class="empty">{children}</p>;
 
 interface SectionProps {
@@ -242,15 +242,15 @@ export const Section = ({ id, heading, live, children }: PropsWithChildren<Secti
 interface TableProps {
   readonly caption: string;
   readonly columns: readonly string[];
-  /** The classes of columns, by heading. */
+  /** Classes of columns, by heading. */
   readonly classes?: Readonly<Record<string, string>>;
-  /** Of the table, beside `rows`. */
+  /** A class of the table, besides `rows`. */
   readonly class?: string;
   /** The id of the rows, if the script updates them. */
   readonly live?: string;
 }
 
-/** A table; its rows are the children. */
+/** A table. Its children are the rows. */
 export const Table = ({ caption, columns, classes, class: kind, live, children }: PropsWithChildren<TableProps>) => (
   <table class={kind === undefined ? 'rows' : `rows ${kind}`}>
     <caption class="visually-hidden">{caption}</caption>
@@ -275,7 +275,7 @@ interface PagerProps {
   readonly label: string;
 }
 
-/** The links of a list in pages, newest first. */
+/** The links between pages of a list. */
 export const Pager = ({ newest, older, label }: PagerProps) => (
   <p class="more">
     {newest === undefined ? null : <a href={newest}>Newest</a>}{' '}
@@ -313,7 +313,7 @@ interface DecisionListProps<Decision> {
   readonly zone: string;
 }
 
-/** The decisions about a run or a delivery. */
+/** The decisions made about a run or a delivery. */
 export const DecisionList = <Decision extends { readonly by: string; readonly reason: string; readonly at: number }>({
   decisions,
   label,

@@ -5,16 +5,19 @@ import { formatCounted } from './format-numbers.ts';
 
 const MINUTES = 60;
 const HEIGHT = 28;
-/** Hours of a key that are drawn: those with the most tokens. */
+/** Maximum hours drawn per key: those with the most tokens. */
 const MAX_HOURS = 24;
 
 interface MinuteChartProps {
   readonly of: ForecastDocument['keys'][number];
-  /** IANA; hours begin in it. */
+  /** IANA zone in which hours begin. */
   readonly zone: string;
 }
 
-/** The tokens of a key by minute: a row for each hour with a call. A bar of full height is the limit of a window. */
+/**
+ * The tokens of a key by minute, with a row for each hour that has a call. A bar of full height is the limit of a
+ * window.
+ */
 export const MinuteChart = ({ of: { minutes, limit, window_seconds }, zone }: MinuteChartProps) => {
   const most = Math.max(1, (limit * MINUTES) / Math.max(1, window_seconds));
   const hours = byHour(minutes, zone);

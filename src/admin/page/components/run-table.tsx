@@ -8,14 +8,14 @@ import { Table } from './layout.tsx';
 import { LateBadge, RunBadge } from './status-badge.tsx';
 import { RelativeTime, Timestamp, When } from './time.tsx';
 
-/** A link with the first digits of the id. The label keeps screen readers from reading single digits. */
+/** A link with the first digits of the id. Its label keeps screen readers from reading digit by digit. */
 export const RunLink = ({ run }: { readonly run: Pick<RunRecord, 'id'> }) => (
   <a class="id" href={`/runs/${run.id}`} aria-label={`Run ${run.id.slice(0, 8)}`}>
     {run.id.slice(0, 8)}
   </a>
 );
 
-/** A link with the report's title, and its id beside it; a report that is no longer defined has only the id. */
+/** A link with the report's title and its id. A report that is no longer defined has only its id. */
 export const ReportLink = ({ org, report }: Pick<RunRecord, 'org' | 'report'>) => {
   const title = usePageSettings()?.titleOf(org, report);
   const id = `${org}/${report}`;
@@ -31,7 +31,7 @@ export const ReportLink = ({ org, report }: Pick<RunRecord, 'org' | 'report'>) =
 export const reportPath = (org: string, report: string): string =>
   `/reports/${encodeURIComponent(org)}/${encodeURIComponent(report)}`;
 
-/** The time zone for a run's times: that of its report. */
+/** The zone for a run's times: the zone of its report. */
 export const runZone = (run: Pick<RunRecord, 'period'>): string => run.period.timezone;
 
 const TRIGGER_LABELS = {
@@ -59,14 +59,14 @@ function activityText({ record, live }: RunSnapshot): string {
   return record.state === 'running' ? 'Started' : '';
 }
 
-/** Completed and planned calls; null before there is a plan. */
+/** Completed and planned calls. Null before there is a plan. */
 function progressOf({ record, live }: RunSnapshot): { readonly done: number; readonly of: number } | null {
   if (live !== null && live.of > 0) return { done: live.done, of: live.of };
   const { planned, made, saved } = record.calls;
   return planned === 0 ? null : { done: Math.min(planned, made + saved), of: planned };
 }
 
-/** The progress of a run. The script updates the parts with a `data-part`. */
+/** The progress of a run. The script updates the parts that have `data-part`. */
 export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunSnapshot; readonly now: number }) => {
   const zone = runZone(snapshot.record);
   const progress = progressOf(snapshot);
@@ -104,7 +104,7 @@ export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunSnapsh
 const tokensText = (live: LiveProgress | null): string =>
   live === null || live.tokens === null ? '' : `${formatInteger(live.tokens)} tokens left for the API key`;
 
-/** Runs as a table; on a narrow screen each row becomes a block. */
+/** Runs as a table. On a narrow screen each row becomes a block. */
 export const RunTable = ({
   runs,
   now,

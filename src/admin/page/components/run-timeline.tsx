@@ -4,7 +4,7 @@ import { formatCounted, formatElapsed } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
 import { RelativeTime, Timestamp } from './time.tsx';
 
-/** The style sheet draws a shape for each tone: no outcome is told by its colour alone. */
+/** The style sheet draws a shape for each tone, so that no outcome depends on colour alone. */
 const TONES: Readonly<Record<TimelineEntry['outcome'], string>> = {
   ok: 'good',
   active: 'busy',
@@ -19,7 +19,7 @@ interface TimelineProps {
   readonly now: number;
 }
 
-/** The steps of a run, the oldest first. Many deliveries with the same result are one step that opens. */
+/** The steps of a run, oldest first. Many deliveries with the same result share one step, which opens. */
 export const RunTimeline = ({ entries, zone, now }: TimelineProps) =>
   entries.length === 0 ? (
     <EmptyState>Nothing has happened yet.</EmptyState>

@@ -49,7 +49,7 @@ interface BadgeProps extends Pick<StateLabel, 'label' | 'tone'> {
   readonly href?: string | undefined;
 }
 
-// Without the description, which the pages of a run and of a delivery show as text: lists have a hundred of these.
+// Without the description: lists have a hundred badges, and the pages of a run or delivery show it as text.
 const Badge = ({ label, tone, href }: BadgeProps) =>
   href === undefined ? (
     <span class={`state ${tone}`}>{label}</span>
@@ -61,12 +61,12 @@ const Badge = ({ label, tone, href }: BadgeProps) =>
 
 export const StatusBadge = ({ status }: { readonly status: RunStatus }) => <Badge {...RUN_STATE_LABELS[status]} />;
 
-/** A run whose readers wait for longer than they expect. */
+/** Marks a run whose readers wait for longer than they expect. */
 export const LateBadge = () => <Badge label="Late" tone="warn" />;
 
 type BadgeRun = Pick<RunRecord, 'state'> & Partial<Pick<RunRecord, 'cancel' | 'deliveries'>>;
 
-/** The status of a run by its record. @property href makes it a link */
+/** The status of a run, from its record. @property href makes it a link */
 export const RunBadge = ({ state, cancel = null, deliveries = [], href }: BadgeRun & Pick<BadgeProps, 'href'>) => (
   <Badge {...RUN_STATE_LABELS[runStatus({ state, cancel, deliveries })]} href={href} />
 );
@@ -75,7 +75,7 @@ export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) => (
   <Badge {...DELIVERY_STATE_LABELS[state]} />
 );
 
-/** The style sheet draws a shape for each tone: no status is told by its colour alone. */
+/** The style sheet draws a shape for each tone, so that no status depends on colour alone. */
 const FIGURE_STATUS_LABELS: Readonly<Record<Status, Pick<StateLabel, 'label' | 'tone'>>> = {
   on_target: { label: 'on target', tone: 'good' },
   watch: { label: 'watch', tone: 'warn' },
@@ -101,7 +101,7 @@ export const CorrectionBadge = ({ state, href }: { readonly state: CorrectionSta
   <Badge {...CORRECTION_STATE_LABELS[state]} href={href} />
 );
 
-/** The statuses of a run's figures, the worst first; then those of few cases that are behind their target, in grey. */
+/** The statuses of a run's figures, worst first. Figures behind their target that rest on few cases follow, in grey. */
 export const StatusCountBadges = ({ statuses, fewStatuses = {} }: Pick<RunRecord, 'statuses' | 'fewStatuses'>) => {
   if (statuses === undefined) return null;
   return (

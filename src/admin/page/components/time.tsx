@@ -4,33 +4,35 @@ import type { OrganizationEntry } from '../../access/reports.ts';
 import { formatRelativeTime } from './format-numbers.ts';
 import { usePageSettings } from './header/settings.tsx';
 
-/** `UTC` or `+01:00`: unlike abbreviations such as `CST`, unambiguous. */
+/** `UTC` or `+01:00`. Abbreviations such as `CST` would be ambiguous. */
 const offsetText = (time: DateTime): string => (time.offset === 0 ? 'UTC' : time.toFormat('ZZ'));
 
 interface TimestampProps {
   /** Epoch ms. */
   readonly at: number;
-  /** IANA. A page shows all of its times in its own zone instead. */
+  /** IANA zone. Inside a page, all times use the page's zone instead. */
   readonly zone: string;
-  /** Without the date. */
+  /** Leaves out the date. */
   readonly short?: boolean;
   readonly seconds?: boolean;
   readonly weekday?: boolean;
 }
 
-/** `2026-11-21 08:12:00 UTC · 09:12:00 +01:00`: an instant to the second, for a title. */
+/** An instant to the second, for a title: `2026-11-21 08:12:00 UTC · 09:12:00 +01:00`. */
 function exactText(time: DateTime): string {
   const utc = `${time.toUTC().toFormat('yyyy-MM-dd HH:mm:ss')} UTC`;
   return time.offset === 0 ? utc : `${utc} · ${time.toFormat('HH:mm:ss ZZ')}`;
 }
 
-/** The offset of an instant, where it is not the one that the page's header names. */
+/** The offset of an instant, if it differs from the one in the page's header. */
 const Offset = ({ time, now }: { readonly time: DateTime; readonly now: number | undefined }) =>
   now !== undefined && time.offset === DateTime.fromMillis(now, { zone: time.zone }).offset ? null : (
     <span class="zone"> {offsetText(time)}</span>
   );
 
-/** An instant in the page's time zone. Its offset is shown where it differs from the current one, its title has it in UTC. */
+/**
+ * An instant in the page's zone. Shows its offset if it differs from the current one; its title has the time in UTC.
+ */
 export function Timestamp({ at, zone, short = false, seconds = false, weekday = false }: TimestampProps) {
   const page = usePageSettings();
   const time = DateTime.fromMillis(at, { zone: page?.zone ?? zone, locale: 'en-GB' });
@@ -47,16 +49,13 @@ export function Timestamp({ at, zone, short = false, seconds = false, weekday = 
 interface WhenProps {
   /** Epoch ms. */
   readonly at: number;
-  /** IANA. A page shows all of its times in its own zone instead. */
+  /** IANA zone. Inside a page, all times use the page's zone instead. */
   readonly zone: string;
-  /** Epoch ms; that of the page when absent. Without either, the time alone is shown. */
+  /** Epoch ms. Absent: the time of the page. If there is no page either, only the exact time is shown. */
   readonly now?: number;
 }
 
-/**
- * How long ago an instant was or how far ahead it is, and the exact time as text beside it: `3 h ago 11:12`. The script
- * updates the first part.
- */
+/** A relative time, and beside it the exact one: `3 h ago 11:12`. The script updates the relative time. */
 export function When({ at, zone, now: given }: WhenProps) {
   const page = usePageSettings();
   const now = given ?? page?.now;
@@ -82,11 +81,11 @@ export const RelativeTime = ({ at, now }: { readonly at: number; readonly now: n
   </span>
 );
 
-/** The time zones to show times in. */
+/** The zones in which a page shows times. */
 export interface Zones {
   /** The organization's; UTC if unknown. */
   of(org: string): string;
-  /** The zone of all organizations; UTC when they have several. */
+  /** The zone that all organizations share; UTC if they have several. */
   readonly shared: string;
 }
 

@@ -6,7 +6,7 @@ import { ReasonForm, ReasonInput, type RejectedForm } from './reason-form.tsx';
 interface DecisionProps {
   readonly layout: LayoutData;
   readonly run: string;
-  /** SHA-256 of what the page shows: the decision is about nothing else. */
+  /** SHA-256 of the content on the page. The decision is about exactly this content. */
   readonly content: string;
   readonly refused: RejectedForm | undefined;
 }
@@ -18,11 +18,11 @@ const rejectionOf = (refused: RejectedForm | undefined, action: string): Rejecte
   refused?.action === action ? refused : undefined;
 
 interface ApproveProps extends DecisionProps {
-  /** What another run has delivered for the period; null: nothing. */
+  /** What another run has delivered for the period; null if nothing. */
   readonly delivered: string | null;
 }
 
-/** Approves what the page shows. A period that was delivered already is approved with a box of its own. */
+/** Approves the content on the page. If the period was already delivered, an extra box must be ticked. */
 export const ApproveForm = ({ layout, run, content, delivered, refused }: ApproveProps) => {
   const action = `/runs/${run}/approve`;
   const rejected = rejectionOf(refused, action);
@@ -107,7 +107,7 @@ export const DelegateForm = ({ layout, view: { record, deputies }, refused }: De
   );
 };
 
-/** Rejects what the page shows, with a reason: the run ends, or its figures are fetched again. */
+/** Rejects the content on the page, with a reason: the run ends, or its figures are fetched again. */
 export const RejectForm = ({ layout, run, content, refused }: DecisionProps) => {
   const action = `/runs/${run}/reject`;
   const rejected = rejectionOf(refused, action);

@@ -13,21 +13,21 @@ interface CommentFormProps {
   /** Null: the whole report. */
   readonly section: string | null;
   readonly title: string;
-  /** Of a report with `split`: the values that a comment may be for. */
+  /** For a report with `split`: the values that a comment may be for. */
   readonly values: readonly string[];
-  /** The present comment; null if the section has none. */
+  /** The current comment; null if the section has none. */
   readonly text: string | null;
-  /** The last period's comment, if somebody asked for it as the beginning of a new one. */
+  /** The previous period's comment, if somebody wants to start from it. */
   readonly draft: CarriedComment | undefined;
   readonly refused: RejectedForm | undefined;
 }
 
-/** The section in addresses and forms; `_` is the whole report. */
+/** The section in addresses and forms. `_` stands for the whole report. */
 export const sectionKey = (section: string | null): string => section ?? '_';
 
 const commentAction = (run: string): string => `/runs/${run}/comments`;
 
-/** Whether a rejected form is that of this section. */
+/** Whether the rejected form is the one of this section. */
 const isOf = (refused: RejectedForm | undefined, run: string, section: string | null): refused is RejectedForm =>
   refused?.action === commentAction(run) && refused.values.section === sectionKey(section);
 

@@ -16,7 +16,7 @@ interface CorrectionFormProps {
 
 const ARRIVED: ReadonlySet<string> = new Set(['sent', 'unknown', 'sending']);
 
-/** Sends a corrected edition of a run that somebody has received. */
+/** Sends a corrected edition of a run that was delivered to somebody. */
 export const CorrectionForm = ({ layout, record, deliveries, refused }: CorrectionFormProps) => {
   const action = `/runs/${record.id}/correct`;
   const rows = deliveries.filter(isReportDelivery);

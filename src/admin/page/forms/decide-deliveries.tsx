@@ -14,14 +14,14 @@ interface DecideProps {
   readonly layout: LayoutData;
   readonly run: string;
   readonly zone: string;
-  /** All of the run. */
+  /** All deliveries of the run. */
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
   readonly earlier: RunTimeline['earlier'];
   readonly refused: RejectedForm | undefined;
 }
 
-/** The deliveries of a run that may have arrived: what is known of them, and one form for one, some or all of them. */
+/** The deliveries of a run that may have arrived: what is known about them, and one form to decide one, some or all. */
 export const DecideDeliveries = ({ layout, run, zone, deliveries, files, earlier, refused }: DecideProps) => {
   const own = deliveries.filter(isReportDelivery);
   const undecided = own.filter(({ state }) => state === 'unknown');

@@ -5,7 +5,7 @@ import { Csrf, type LayoutData } from '../components/layout.tsx';
 
 /** A form whose action was rejected. */
 export interface RejectedForm {
-  /** The path that it was posted to. */
+  /** The path that the form was posted to. */
   readonly action: string;
   readonly values: Readonly<Record<string, string>>;
   readonly error: ErrorJson;
@@ -25,7 +25,7 @@ interface ReasonFormProps {
   readonly danger?: boolean;
 }
 
-/** A button that opens a form for the reason, as protection against accidental clicks. */
+/** A button that opens a form for the reason. The extra step protects against accidental clicks. */
 export const ReasonForm = (props: ReasonFormProps) => (
   <details class="action" open={props.refused?.action === props.action}>
     <summary class={props.danger ? 'button danger' : 'button'}>{props.label}…</summary>
@@ -33,7 +33,7 @@ export const ReasonForm = (props: ReasonFormProps) => (
   </details>
 );
 
-/** The same without the button: beside what it decides about. */
+/** The form without the button, for use beside what it decides about. */
 export const OpenReasonForm = ({
   layout,
   action,

@@ -12,7 +12,7 @@ interface RecipientProps {
   readonly layout: LayoutData;
   readonly record: RunRecord;
   readonly deliveries: readonly DeliveryRow[];
-  /** Those that wait for approval. */
+  /** Added recipients that wait for approval. */
   readonly added: readonly ProposedRecipient[] | { readonly error: ErrorJson };
   readonly refused: RejectedForm | undefined;
 }
@@ -21,7 +21,7 @@ const emailTargets = (rows: readonly DeliveryRow[]): readonly string[] => [
   ...new Set(rows.flatMap(({ target }) => (/^\d+-email/.test(target) ? target : []))),
 ];
 
-/** Sends the files of an ended run to somebody else, and shows the recipients that wait for approval. */
+/** Sends the files of an ended run to additional recipients, and shows the recipients that wait for approval. */
 export const Recipients = ({ layout, record, deliveries, added, refused }: RecipientProps) => {
   const path = `/runs/${record.id}`;
   const rows = deliveries.filter(isReportDelivery);

@@ -11,9 +11,9 @@ interface ReleaseReviewProps {
   readonly held: HeldRun;
   readonly files: RunFilesView;
   readonly earlier: RunTimeline['earlier'];
-  /** False: the run was triggered without deliveries, and cannot be released. */
+  /** False: the run was triggered without deliveries, so it cannot be released. */
   readonly delivers: boolean;
-  /** The form that releases it, for operators. */
+  /** The form that releases the run, for operators. */
   readonly children?: Child;
 }
 

@@ -10,7 +10,7 @@ interface ResolveProps {
   readonly refused: RejectedForm | undefined;
 }
 
-/** The decisions that a state allows. */
+/** The decisions that each state allows. */
 const OPEN_CHOICES: Partial<Record<DeliveryRow['state'], readonly ('sent' | 'resend')[]>> = {
   unknown: ['sent', 'resend'],
   refused: ['resend'],
@@ -28,7 +28,7 @@ const CHOICE_TEXTS = {
   },
 } as const;
 
-/** Where the decision about a delivery is posted to. */
+/** The path to post a decision about a delivery to. */
 export const resolvePath = ({ id }: Pick<DeliveryRow, 'id'>): string => `/deliveries/${id}/resolve`;
 
 export const ResolveForm = ({ layout, row, from, refused }: ResolveProps) => {
@@ -63,7 +63,7 @@ interface ChoicesProps {
   readonly chosen: string | undefined;
 }
 
-/** What may be decided about a delivery, with what each choice does. */
+/** The possible decisions about a delivery, each with its effect. */
 export const ResolutionChoices = ({ id, choices, chosen }: ChoicesProps) => (
   <>
     {choices.map((as) => (

@@ -7,11 +7,11 @@ import { formatCounted } from '../components/format-numbers.ts';
 
 interface RetryProps {
   readonly scope: 'deliveries' | 'run' | 'wait';
-  /** All of the run. */
+  /** All deliveries of the run. */
   readonly deliveries: readonly DeliveryRow[];
   readonly files: RunFilesView;
   readonly zone: string;
-  /** Whether somebody stopped it: then nothing needs a decision. */
+  /** Whether somebody stopped the run. Then nothing needs a decision. */
   readonly calm: boolean;
   /** The form, for operators. */
   readonly children?: Child;

@@ -25,7 +25,7 @@ interface RunActionsProps {
   readonly refused: RejectedForm | undefined;
 }
 
-/** The decisions that a run needs and the actions that its state allows, each with what it is about. */
+/** The decisions that a run needs and the actions that its state allows, each with its details. */
 export const RunActions = ({ layout, record, deliveries, files, held, review, earlier, refused }: RunActionsProps) => {
   const path = `/runs/${record.id}`;
   const zone = runZone(record);
@@ -33,7 +33,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
   const scope = isInlineRun(record) && record.state === 'waiting' ? 'nothing' : retryScope(record, deliveries);
   // A run in review can be cancelled while it waits for people.
   const isOpen = !TERMINAL_STATES.has(record.state) || (review !== null && WAITING_STATES.has(record.state));
-  // A running worker may still find out their outcome.
+  // A running worker may still learn their outcome.
   const decides =
     record.state !== 'running' && deliveries.some((row) => row.state === 'unknown' && isReportDelivery(row));
   const offered = new Set([
@@ -42,7 +42,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
     ...(held === null || !record.deliver ? [] : ['release']),
     ...(decides ? ['deliveries/resolve'] : []),
   ]);
-  // The rejection of an action that is no longer offered has no form to be shown on.
+  // A rejected action that is no longer offered has no form to show the rejection on.
   const withoutForm =
     refused !== undefined &&
     !isReviewAction(refused.action, path, review) &&
@@ -122,7 +122,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
 
 const RETRY_LABELS = { deliveries: 'Retry deliveries', run: 'Retry the run', wait: 'Continue now' } as const;
 
-/** Whether the review shows the rejection of its own forms. */
+/** Whether the review shows the rejection, because the form is one of its own. */
 const isReviewAction = (action: string, path: string, review: RunReview): boolean =>
   review !== null &&
   'view' in review &&

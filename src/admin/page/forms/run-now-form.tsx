@@ -3,7 +3,7 @@ import { ErrorDetails } from '../components/error-details.tsx';
 import { Csrf, type LayoutData } from '../components/layout.tsx';
 import type { RejectedForm } from './reason-form.tsx';
 
-/** The named periods; a definition may use others. */
+/** Named periods of the form. A definition can use others. */
 const PERIODS: readonly (readonly [string, readonly string[]])[] = [
   ['Completed periods', ['previous_day', 'previous_week', 'previous_month', 'previous_quarter', 'previous_year']],
   ['Up to today', ['week_to_date', 'month_to_date', 'quarter_to_date', 'year_to_date']],
@@ -16,23 +16,23 @@ const PERIODS: readonly (readonly [string, readonly string[]])[] = [
     ['current_day', 'current_week', 'current_month', 'current_quarter', 'current_year'],
   ],
 ];
-/** The choices in order; undefined is the definition's own period. */
+/** The choices in order. Undefined is the period of the definition. */
 export const PERIOD_CHOICES: readonly (string | undefined)[] = [undefined, ...PERIODS.flatMap(([, names]) => names)];
 
 interface RunNowProps {
   readonly layout: LayoutData;
   readonly path: string;
   readonly trigger: string;
-  /** The days of each of `PERIOD_CHOICES`; empty if unknown. */
+  /** The days of each entry of `PERIOD_CHOICES`. Empty if they are unknown. */
   readonly periods: readonly Period[];
-  /** Of a report with `split`: those with recipients. */
+  /** For a report with `split`: the packs that have recipients. */
   readonly packs: readonly string[];
   readonly refused: RejectedForm | undefined;
 }
 
 /**
- * Triggers a run: period, and whether it is delivered. Exact days take precedence over a named period. If the period was
- * delivered before, the form is rejected and offers to deliver again.
+ * Triggers a run: its period, and whether to deliver it. Exact days take precedence over a named period. If the period
+ * was already delivered, the form is rejected and offers to deliver again.
  */
 export const RunNowForm = ({ layout, path, trigger, periods, packs, refused }: RunNowProps) => {
   const action = `${path}/run`;

@@ -2,7 +2,7 @@ import type { PropsWithChildren } from 'hono/jsx';
 import type { SelectionAction } from '../../../queue/runs/selections.ts';
 import { Csrf, canAct, type LayoutData } from '../components/layout.tsx';
 
-/** What each decision is called: on the button, and on its page. */
+/** The name of each decision, on the button and on its page. */
 export const ACTION_LABELS: Readonly<Record<SelectionAction, string>> = {
   cancel: 'Cancel',
   retry: 'Retry',
@@ -14,15 +14,15 @@ export const ACTION_LABELS: Readonly<Record<SelectionAction, string>> = {
 interface SelectProps {
   readonly layout: LayoutData;
   readonly actions: readonly SelectionAction[];
-  /** What the rows are: `runs`. */
+  /** A word for the rows, e.g. `runs`. */
   readonly what: string;
-  /** The filters of the list; without a condition, only rows can be selected. */
+  /** The filters of the list. Without any, only single rows can be selected. */
   readonly filter: Readonly<Record<string, string | number | undefined>>;
 }
 
 /**
- * A form around a table with boxes: decides about the selected rows, or about all that match the filters, after a preview.
- * Works without a script. Viewers see the table alone.
+ * A form around a table with boxes. Decides about the selected rows, or about all that match the filters, after a
+ * preview. Works without a script. Viewers only see the table.
  */
 export const SelectForm = ({ layout, actions, what, filter, children }: PropsWithChildren<SelectProps>) => {
   const conditions = Object.entries(filter).filter(([, value]) => value !== undefined);

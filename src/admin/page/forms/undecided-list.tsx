@@ -16,15 +16,16 @@ interface UndecidedProps {
   readonly refused: RejectedForm | undefined;
 }
 
-/** Forms on the page; those of further deliveries are on the pages of their runs. */
+/** Maximum forms on the page. Further deliveries have their forms on the pages of their runs. */
 const MAX_FORMS = 10;
-/** Runs on the page, the longest waiting first; the others follow when these are decided. */
+/** Maximum runs on the page, longest waiting first. Others appear once these are decided. */
 const MAX_RUNS = 25;
-/** Recipients that are named of one run. */
+/** Maximum recipients that are named per run. */
 const MAX_NAMED = 3;
 
 /**
- * Deliveries to decide, by run: a form for a run's only one, a link to the form for all of a run where it has several.
+ * Deliveries to decide, by run. A run with one delivery has its form here; a run with several has a link to the form
+ * for all of them.
  */
 export const UndecidedList = ({ layout, rows, zone, refused }: UndecidedProps) => {
   const groups = byRun(rows);

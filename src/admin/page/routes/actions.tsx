@@ -26,14 +26,14 @@ import {
   showSelection,
 } from './views.tsx';
 
-/** As many as the overview groups. */
+/** The number of runs that the overview groups. */
 const MAX_RETRIED = 200;
 
 type FormFields = Readonly<Record<string, string>>;
 
 /**
- * Adds the actions. Each redirects to a page with 303, so that reloading repeats nothing. A rejection is shown on the page
- * of the form, with the values that were filled in.
+ * Adds the actions. Each one redirects with 303, so reloading does not repeat it. A rejection is shown on the page of
+ * the form, with the submitted values.
  */
 export function addActions(app: Hono<Env>, page: PageContext): void {
   /** @param perform returns the path to redirect to */
@@ -167,7 +167,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         }),
       );
       const failed = results.flatMap((each) => (each.status === 'rejected' ? [toDocketError(each.reason)] : []));
-      // Those that were delivered meanwhile need no run.
+      // Runs whose period was delivered meanwhile need no new run.
       const serious = failed.find(({ code }) => code !== 'already_delivered');
       if (serious !== undefined) throw serious;
       return '/?did=opened-many';
@@ -200,7 +200,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     async (access, fields, { id = '' }) => {
       const to = fields.to?.trim() ?? '';
       if (to === '') throw incompleteForm('The address is missing.', 'an e-mail address');
-      // The choice names the target and the address: the same person may get several e-mails of a run.
+      // The choice names target and address, because one person may get several e-mails of a run.
       const [named, replaces] = (fields.replaces ?? '').split(' ');
       const target = replaces === undefined ? fields.target : named;
       const { waits, line } = await access.sendTo(id, { to, replaces, target }, parseReason(fields.reason));
@@ -262,7 +262,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
   );
 }
 
-/** Rejections that are shown beside the form; any other is shown as a problem page. */
+/** Rejections with these statuses are shown beside the form, others as a problem page. */
 const INLINE_STATUSES = [400, 403, 404, 409, 422] as const;
 
 function parseResolution({ as }: FormFields): 'sent' | 'resend' {
@@ -276,7 +276,7 @@ function selectedDeliveries({ delivery = '' }: FormFields): readonly string[] {
   throw incompleteForm('Select the deliveries to decide about, or decide about all.', 'one delivery or more');
 }
 
-/** All undecided deliveries of a run, if they are as many as the form has shown. */
+/** All undecided deliveries of a run, if their number is still the one that the form showed. */
 async function undecidedOf(access: Access, run: string, { shown }: FormFields): Promise<readonly string[]> {
   const { deliveries } = await access.deliveries({ run, limit: 1 });
   const undecided = deliveries.filter((row) => row.state === 'unknown' && isReportDelivery(row));
@@ -288,7 +288,7 @@ async function undecidedOf(access: Access, run: string, { shown }: FormFields): 
   });
 }
 
-/** The period of the form: exact days before a named period; undefined for the definition's. */
+/** The period of the form. Exact days come before a named period. Undefined: the period of the definition. */
 function parsePeriodFields({ period = '', from = '', to = '' }: FormFields): PeriodSpec | undefined {
   if (from !== '' || to !== '') {
     if (from === '' || to === '')
@@ -298,7 +298,7 @@ function parsePeriodFields({ period = '', from = '', to = '' }: FormFields): Per
   return period === '' ? undefined : parsePeriod(period);
 }
 
-/** The same form with the same choices gives the same key, with other choices another one. */
+/** The runs that the form selected. */
 function selectedRuns(fields: FormFields): readonly string[] {
   const runs = z
     .array(z.string().regex(/^[0-9a-f]{32}$/))
@@ -309,10 +309,11 @@ function selectedRuns(fields: FormFields): readonly string[] {
   return runs.data;
 }
 
-/** The ids of the boxes that were ticked; none where there are none. */
+/** The ids of the ticked boxes; empty if there are none. */
 const idsOf = (text: string | undefined): readonly string[] =>
   text === undefined || text === '' ? [] : text.split(',');
 
+/** The same form with the same choices gives the same key. Other choices give another one. */
 const idempotencyKeyOf = ({ trigger = '' }: FormFields, request: unknown): string =>
   `page-${createHash('sha256')
     .update(JSON.stringify([trigger, request]))

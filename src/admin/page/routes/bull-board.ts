@@ -18,13 +18,13 @@ interface BullBoardPorts {
   readonly problemsAsPages: MiddlewareHandler<Env>;
 }
 
-/** Per response; Bull Board requests ten by default. */
+/** Maximum jobs per response. Bull Board requests ten by default. */
 const MAX_JOBS = 100;
 
-/** Its lists contain the jobs of all organizations. */
+/** Bull Board lists the jobs of all organizations, so it is only for principals of all organizations. */
 export const canSeeBullBoard = ({ orgs }: Principal): boolean => orgs === '*';
 
-/** Adds Bull Board, read-only, for signed-in users with access to every organization. Requires `resolveClient` before it. */
+/** Adds Bull Board, read-only, for signed-in users of all organizations. Requires `resolveClient`. */
 export function addBullBoard(
   app: Hono<Env>,
   { bullBoard, sessions, limit, toSignIn, problemsAsPages }: BullBoardPorts,
@@ -32,7 +32,7 @@ export function addBullBoard(
   const paths = `${BULL_BOARD_PATH}/*`;
   const isData = (path: string): boolean => path.startsWith(BULL_BOARD_API_PATH);
   app.use(paths, (context, next) => (isData(context.req.path) ? next() : problemsAsPages(context, next)));
-  // First, and independent of Bull Board's own read-only mode: only Docket changes jobs, together with their records.
+  // A guard of our own, besides Bull Board's read-only mode: only Docket may change jobs, together with their records.
   app.use(paths, async (context, next) => {
     if (context.req.method === 'GET' || context.req.method === 'HEAD') return next();
     return problem('request.method_not_allowed', { expected: 'GET, HEAD' }, { Allow: 'GET, HEAD' });

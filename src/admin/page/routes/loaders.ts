@@ -22,9 +22,9 @@ const MAX_ACTIVE_RUNS = 8;
 const MAX_RECENT_RUNS = 40;
 const MAX_UPCOMING_SLOTS = 40;
 const MAX_ATTENTION_RUNS = 20;
-/** Of runs that failed or wait, which are grouped by their cause. */
+/** Maximum runs that failed or wait. The page groups them by cause. */
 const MAX_FAILED_RUNS = 200;
-/** Maximum deliveries to decide on a page; the navigation shows `99+`. */
+/** Maximum deliveries to decide on a page. The navigation then shows `99+`. */
 const MAX_UNDECIDED = 100;
 
 export async function loadOverview(access: Access, now: number) {
@@ -40,7 +40,7 @@ export async function loadOverview(access: Access, now: number) {
     access.budgets(),
   ]);
   const { failed } = attention;
-  // Of many that wait the numbers are shown: a list would show the newest, and say nothing.
+  // If many runs wait, only their numbers are shown: a list of the newest would not help.
   const all = [...running.runs, ...idle.runs];
   const active = all.length <= MAX_ACTIVE_RUNS ? all : running.runs;
   return {
@@ -56,7 +56,7 @@ export async function loadOverview(access: Access, now: number) {
   };
 }
 
-/** Everything that may need a decision. */
+/** Loads everything that may need a decision. */
 async function loadAttention(access: Access, now: number): Promise<AttentionData> {
   const limit = MAX_ATTENTION_RUNS;
   const [problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings] = await Promise.all([
@@ -73,7 +73,7 @@ async function loadAttention(access: Access, now: number): Promise<AttentionData
   return { problems, corrections, approvals, held, waiting, failed, undecided, pauses, readings };
 }
 
-/** Whether a later run of the same report delivered the same period: nothing of this one needs a decision. */
+/** Whether a later run of the same report delivered the same period. Then this one needs no decision. */
 const isMadeGood = ({ org, report, period, createdAt }: RunRecord, recent: readonly RunRecord[]): boolean =>
   recent.some(
     (other) =>
@@ -86,7 +86,7 @@ const isMadeGood = ({ org, report, period, createdAt }: RunRecord, recent: reado
       other.period.to === period.to,
   );
 
-/** The data that a loader returns, with the form whose action was rejected. */
+/** The data that a loader returns, with the rejected form, if any. */
 export type Loaded<Load extends (...args: never[]) => Promise<unknown>> = Awaited<ReturnType<Load>> & {
   readonly refused?: RejectedForm | undefined;
 };
@@ -116,7 +116,7 @@ export async function loadReports(access: Access, query: ReportsQuery) {
     access.organizations(),
     access.reports({ ...query, limit: REPORTS_PAGE_SIZE }),
   ]);
-  // Organizations without reports are on the first page.
+  // Organizations without reports appear on the first page.
   const isWhole = !isFiltered(query) && query.after === undefined;
   const shown = organizations.filter(
     ({ org, reports }) => page.reports.some((report) => report.org === org) || (reports === 0 && isWhole),
@@ -124,7 +124,7 @@ export async function loadReports(access: Access, query: ReportsQuery) {
   return { organizations, shown, query, ...page };
 }
 
-/** Runs of a report that are shown, and searched for its latest files. */
+/** Runs that a report's page shows, and searches for the latest files. */
 const MAX_HISTORY_RUNS = 15;
 
 export async function loadReport(access: Access, org: string, name: string) {
@@ -136,16 +136,16 @@ export async function loadReport(access: Access, org: string, name: string) {
   ]);
   const lastRun = runs.find(hasFiles) ?? null;
   const files = lastRun === null ? null : await loadFiles(access, lastRun);
-  // It identifies the form: sending it twice triggers one run.
+  // The id of the form: submitting it twice triggers one run.
   return { report, periods, runs, lastRun, files, denied, labels: access.kindLabels, trigger: randomUUID() };
 }
 
-/** Whether the record shows that files were created. The record of a run that failed during delivery does not list them. */
+/** Whether the record shows that files were created. A run that failed during delivery does not list them. */
 const hasFiles = ({ files, timings }: RunRecord): boolean => files.length > 0 || timings.deliver !== undefined;
 
-/** An unavailable archive becomes part of the page instead of an error of the request. */
+/** The archived files. If the archive is unavailable, the page shows its error instead of failing. */
 async function loadFiles(access: Access, run: RunRecord): Promise<RunFilesView> {
-  // A run that has ended may have files that its record does not show: its worker may have crashed.
+  // The worker of an ended run may have crashed, so its files may be missing in its record.
   if (!hasFiles(run) && (!TERMINAL_STATES.has(run.state) || run.state === 'skipped')) return { files: [] };
   try {
     return { files: await access.files(run.id) };
@@ -168,13 +168,13 @@ export async function loadRun(access: Access, id: string) {
   const corrections = await loadOpenCorrections(access, record);
   const added = await loadAddedRecipients(access, record);
   const waiting = WAITING_STATES.has(record.state) ? await access.heldRun(record.id) : null;
-  // Of a run in review it is part of what is reviewed, beside its comments and files.
+  // For a run in review, this is part of the review, beside its comments and files.
   const reviewed = review === null ? null : waiting;
   const held = review === null && record.state === 'held' ? waiting : null;
   return { snapshot, deliveries, files, held, review, reviewed, corrections, timeline, added };
 }
 
-/** The recipients that wait for approval. Only a run that was reviewed has any. */
+/** The recipients that wait for approval. Only reviewed runs can have any. */
 async function loadAddedRecipients(
   access: Access,
   { id, review, state }: RunRecord,
@@ -189,7 +189,7 @@ async function loadAddedRecipients(
   }
 }
 
-/** The corrections of a delivered run that wait for a decision. The archive is read only where some of its organization do. */
+/** The corrections of a delivered run that wait for a decision. Reads the archive only if its organization has any. */
 async function loadOpenCorrections(access: Access, { id, org, state }: RunRecord): Promise<readonly Correction[]> {
   if (state !== 'done' && state !== 'partly_delivered') return [];
   const summaries = await access.correctionSummaries();
@@ -197,15 +197,15 @@ async function loadOpenCorrections(access: Access, { id, org, state }: RunRecord
   try {
     return (await access.corrections({ org, state: 'open' })).filter(({ run }) => run.id === id);
   } catch (thrown) {
-    // An unavailable archive is shown with the files.
+    // The list of files already shows that the archive is unavailable.
     if (toDocketError(thrown).code.startsWith('archive.')) return [];
     throw thrown;
   }
 }
 
-/** The review of a run; null where it has none. An unavailable archive becomes part of the page. */
+/** The review of a run; null if it has none. If the archive is unavailable, the page shows its error. */
 async function loadReview(access: Access, run: RunRecord): Promise<RunReview> {
-  // An attempt that leaves a review records it: other runs need no look into the archive.
+  // The attempt that opens a review records it, so other runs need no read of the archive.
   if (run.review === undefined && !WAITING_STATES.has(run.state)) return null;
   try {
     const view = await access.review(run.id);
@@ -219,7 +219,7 @@ async function loadReview(access: Access, run: RunRecord): Promise<RunReview> {
 
 export type RunReview = { readonly view: ReviewView } | { readonly error: ErrorJson } | null;
 
-/** Runs whose deliveries are shown. */
+/** Maximum runs whose deliveries are shown. */
 const MAX_DELIVERY_ROWS = 30;
 
 export async function loadDeliveries(access: Access, query: DeliveriesQuery = {}) {
@@ -252,7 +252,7 @@ export async function loadReceived(access: Access, query: DeliveriesQuery) {
   return { organizations, query, ...page };
 }
 
-/** What a filter finds; where it cannot be read, nothing and the reason. */
+/** The matches of a filter. If the filter is invalid, nothing and the reason. */
 export async function rejectedFilter<Found extends object>(
   found: Promise<Found>,
   nothing: Found,

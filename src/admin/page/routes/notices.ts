@@ -3,7 +3,7 @@ import { type RunRecord, TERMINAL_STATES } from '../../../run/run-record.ts';
 import type { DeliveryRow, DeliveryState } from '../../../services/deliveries/decisions.ts';
 import type { Access } from '../../access/access.ts';
 
-/** The results of actions, by the value of `did` in the address. */
+/** The notices after actions, by the value of `did` in the address. */
 const NOTICES: Readonly<Record<string, string>> = {
   opened: 'The run is queued.',
   'opened-many': 'New runs are queued for these reports.',
@@ -36,7 +36,7 @@ const NOTICES: Readonly<Record<string, string>> = {
   'resend-many': 'The deliveries are queued to be sent again.',
 };
 
-/** The current state of a delivery that was resent. */
+/** The notice after a resend, by the current state of the delivery. */
 const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
   pending: 'The delivery is queued to be sent again.',
   sending: 'The delivery is being sent again.',
@@ -48,7 +48,7 @@ const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
   skipped: 'The recipient is on the deny list: the delivery is not sent.',
 };
 
-/** Undefined for other values. @param row the delivery, if known */
+/** The notice for a value of `did`; undefined for unknown values. @param row the delivery, if known */
 export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 'state'>): string | undefined =>
   did === 'resend' && row !== undefined
     ? RESEND_NOTICES[row.state]
@@ -57,9 +57,9 @@ export const actionNotice = (did: string | undefined, row?: Pick<DeliveryRow, 's
       : undefined;
 
 /**
- * The notice on the page of a run: what the action has led to by now.
- * @param of.doubts numbers of a comment that contradict the figures of its section
- * @param of.line of the definition, which names the recipients
+ * The notice on the page of a run: what the action has led to so far.
+ * @param of.doubts numbers in a comment that contradict the figures of its section
+ * @param of.line what to add to the definition, which names the recipients
  */
 export function runNotice(
   did: string | undefined,
@@ -85,7 +85,7 @@ export async function deliveryNotice(
 ): Promise<string | undefined> {
   if (did !== 'resend' || delivery === undefined) return actionNotice(did);
   const row = await access.delivery(delivery).catch((thrown: unknown) => {
-    // The address may name any delivery: without a known one the notice is less specific.
+    // The address may name any delivery. If it is not known, the notice is less specific.
     if (isRedisOutage(toDocketError(thrown))) throw thrown;
     return undefined;
   });

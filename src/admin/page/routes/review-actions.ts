@@ -4,12 +4,12 @@ import { incompleteForm, parseReason } from './page-context.ts';
 
 type FormFields = Readonly<Record<string, string>>;
 
-/** The reason of an approval without one; the API has the same. */
+/** The reason of an approval that gives none. The API uses the same. */
 export const DEFAULT_APPROVAL_REASON = 'approved';
-/** Numbers of a comment that are named in an address. */
+/** Maximum numbers of a comment in an address. */
 const MAX_DOUBTS = 8;
 
-/** The actions of reviews, by the last segment of their path. Each returns the path to redirect to. */
+/** The actions of a review, by the last segment of their path. Each returns the path to redirect to. */
 export const REVIEW_ACTIONS = {
   comments: async (access: Access, fields: FormFields, run: string): Promise<string> => {
     const section = parseSection(fields);
@@ -18,7 +18,7 @@ export const REVIEW_ACTIONS = {
       await access.comment(run, section, null, value);
       return `/runs/${run}?did=withdrawn`;
     }
-    // A browser sends line ends of two characters.
+    // Browsers send CRLF line ends.
     const text = (fields.text ?? '').replaceAll(/\r\n?/g, '\n').trim();
     if (text === '') throw incompleteForm('The comment is empty.', 'a text, or the button that withdraws the comment');
     const { warnings } = await access.comment(run, section, text, value);
@@ -56,13 +56,13 @@ function parseSection({ section = '' }: FormFields): string | null {
   return section === '_' ? null : section;
 }
 
-/** The whole hash: a decision is about exactly what the page has shown. */
+/** The full hash, because a decision is about exactly what the page showed. */
 function parseContent({ content = '' }: FormFields): string {
   if (/^[0-9a-f]{64}$/.test(content)) return content;
   throw incompleteForm('The form does not name the content.', 'the form of the page');
 }
 
-/** The numbers of an address that the comments of a run really have: an address may say anything. */
+/** Those numbers in an address that occur in the comments of a run: an address could contain anything. */
 export const numbersInComments = (
   numbers: readonly string[],
   comments: readonly { readonly text: string }[],

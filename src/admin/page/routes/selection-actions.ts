@@ -14,7 +14,7 @@ const idsSchema = z
   .max(MAX_SELECTED);
 const text = z.string().trim().min(1).max(200).optional();
 const epochMs = z.coerce.number().int().nonnegative().optional();
-/** The filters of a list, as its form repeats them. */
+/** The filters of a list, which its form repeats. */
 const filterSchema = z.object({
   org: text,
   report: text,
@@ -27,13 +27,15 @@ const filterSchema = z.object({
   until: epochMs,
 });
 
-/** Previews a decision about the selected rows, or about all that match. @returns the path of the preview */
+/**
+ * Previews a decision about the selected rows, or about all that match the filters. @returns the path of the preview
+ */
 export async function previewSelected(access: Access, fields: FormFields): Promise<string> {
   const { digest } = await access.previewSelection(readSelection(fields));
   return `/selections/${digest}`;
 }
 
-/** Decides about a preview. @returns the path of the result */
+/** Carries out a previewed decision. @returns the path of the result */
 export async function decideSelected(access: Access, fields: FormFields, digest: string): Promise<string> {
   await access.decideSelection(digest, parseReason(fields.reason));
   return `/selections/${digest}`;

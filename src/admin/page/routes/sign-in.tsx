@@ -20,7 +20,7 @@ const REFUSAL_MESSAGES: Readonly<Record<Refusal['why'], string>> = {
 };
 const REFUSAL_STATUSES = { unknown: 401, expired: 401, throttled: 429, insecure: 403, cross_site: 403 } as const;
 
-/** Adds signing in with a token or an account, and signing out. */
+/** Adds the sign-in with a token or an account, and the sign-out. */
 export function addSignIn(app: Hono<Env>, ports: SignInPorts): void {
   const { sessions, assets, limit, accounts } = ports;
   const provider = accounts?.providerName;
@@ -62,7 +62,7 @@ export function addSignIn(app: Hono<Env>, ports: SignInPorts): void {
     requireSession({ sessions, limit }, (context) => context.redirect('/sign-in', 303)),
     async (context) => {
       const ended = await sessions.signOut(context);
-      // A page, not a redirect: the policy keeps forms on this site, redirects included.
+      // A page instead of a redirect: the policy keeps forms on this site, and their redirects too.
       const goOn = ended?.principal.kind === 'account' ? await accounts?.signOutPage(assets) : undefined;
       return goOn === undefined ? context.redirect('/sign-in?did=out', 303) : context.html(goOn);
     },
@@ -73,9 +73,9 @@ interface SignInPorts {
   readonly sessions: Sessions;
   readonly assets: AssetUrls;
   readonly limit: Parameters<typeof requireSession>[0]['limit'];
-  /** Absent where accounts cannot sign in. */
+  /** Absent if accounts cannot sign in. */
   readonly accounts?: AccountMethod | undefined;
 }
 
-/** Paths of the sign-in, whose problems are shown as pages. */
+/** Paths of the sign-in. Their problems are shown as pages. */
 export const SIGN_IN_PATHS = ['/sign-in/*', '/sign-out'] as const;

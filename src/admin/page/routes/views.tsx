@@ -47,7 +47,7 @@ const PAGE_SIZE = 50;
 
 const dayParameter = z.iso.date().optional().catch(undefined);
 const textParameter = z.string().trim().min(1).max(200).optional().catch(undefined);
-/** The filters in the address. An invalid one is ignored; the form shows those in use. */
+/** The filters in the address. Invalid ones are ignored; the form shows those in use. */
 const runsQuerySchema = z.object({
   org: textParameter,
   report: textParameter,
@@ -84,7 +84,7 @@ const slotsQuerySchema = z.object({
 
 const forecastQuerySchema = z.object({ org: textParameter, window: z.enum(['day', 'week', 'past']).catch('day') });
 
-/** Shows a page again with the rejected form on it. */
+/** Options to show a page again with a rejected form on it. */
 export interface ViewOptions {
   readonly refused?: RejectedForm;
   readonly status?: 400 | 403 | 404 | 409 | 422;
@@ -182,14 +182,14 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
   );
 }
 
-/** Epoch ms. @param days later: days differ in length where summer time begins or ends */
+/** Epoch ms. @param days days later; not a fixed number of ms, because daylight saving changes the length of a day */
 const startOfDay = (day: string, zone: string, days = 0): number =>
   DateTime.fromISO(day, { zone }).plus({ days }).startOf('day').toMillis();
 
 /** A page that can show the rejection of one of its forms. */
 export type ShowView = (page: PageContext, context: Context<Env>, options?: ViewOptions) => Promise<Response>;
 
-/** Answers with the page; with `status` when one of its forms was rejected. */
+/** Responds with the page. If one of its forms was rejected, uses `status`. */
 const respond = async (context: Context<Env>, element: unknown, { refused, status = 422 }: ViewOptions) =>
   context.html(await renderDocument(element), refused === undefined ? 200 : status);
 
@@ -206,7 +206,7 @@ export const showReport: ShowView = async (page, context, options = {}) => {
 
 export const showRuns: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
-  // A rejected form has repeated the filters of the list.
+  // A rejected form repeats the filters of the list.
   const query = runsQuerySchema.parse(options.refused?.values ?? context.req.query());
   const layout = await page.layout(context, access, { org: query.org });
   const { state, since, until, ...filter } = query;
@@ -290,7 +290,7 @@ export const showSelection: ShowView = async (page, context, options = {}) => {
   return respond(context, <SelectionPage layout={layout} data={{ selection, refused: options.refused }} />, options);
 };
 
-/** Whether the address has a short id: it redirects to the full one. */
+/** Whether the address has a short id. It then redirects to the full one. */
 const isShortId = ({ req }: Context<Env>, id: string): boolean => req.method === 'GET' && req.param('id') !== id;
 
 export const showOverview: ShowView = async (page, context, options = {}) => {

@@ -8,7 +8,7 @@ import { type PageZone, ZONE_CHOICES, type ZoneChoice, type ZoneSubject } from '
 import { zonesOf } from '../components/time.tsx';
 import { readFormFields, safeRedirectPath } from './page-context.ts';
 
-/** It holds a preference only: `org`, `utc` or `viewer:<IANA zone>`. */
+/** The cookie holds only a preference: `org`, `utc` or `viewer:<IANA zone>`. */
 const ZONE_COOKIE = 'docket-zone';
 const ZONE_COOKIE_LIFETIME_S = (365 * DAY_MS) / SECOND_MS;
 
@@ -17,7 +17,7 @@ interface StoredChoice {
   readonly viewer: string | null;
 }
 
-/** Unreadable values, such as a zone that is unknown here, count as the default, `org`. */
+/** Unreadable values, such as an unknown zone, count as the default, `org`. */
 export function parseZoneChoice(text: string | undefined): StoredChoice {
   const [word, ...rest] = (text ?? '').split(':');
   const choice = ZONE_CHOICES.find((each) => each === word) ?? 'org';
@@ -26,7 +26,7 @@ export function parseZoneChoice(text: string | undefined): StoredChoice {
   return viewer.length <= 64 && IANAZone.isValidZone(viewer) ? { choice, viewer } : { choice: 'org', viewer: null };
 }
 
-/** The zone of a page: one for all of its times. */
+/** The zone of a page, which all of its times use. */
 export function pageZone(
   context: Context<Env>,
   organizations: readonly Pick<OrganizationEntry, 'org' | 'timezone'>[],
@@ -39,7 +39,7 @@ export function pageZone(
   return { choice, name, org: ofSubject, viewer };
 }
 
-/** Adds the form's target: stores the choice and returns to the page. */
+/** Adds the form's target: it stores the choice and returns to the page. */
 export function addZoneChoice(app: Hono<Env>): void {
   app.post('/zone', async (context) => {
     const { zone, from } = await readFormFields(context);

@@ -20,7 +20,7 @@ import { SelectForm } from '../forms/select-form.tsx';
 import { UndecidedList } from '../forms/undecided-list.tsx';
 import type { DeliveriesQuery, Loaded, loadDeliveries, loadReceived } from '../routes/loaders.ts';
 
-/** Deliveries of recent runs on the page: each run may have hundreds. */
+/** Maximum deliveries of recent runs on the page: each run may have hundreds. */
 const MAX_ROWS = 50;
 
 /** Deliveries that need a decision first, then the others. */
@@ -82,7 +82,7 @@ const DeliveriesFilter = ({ organizations, query }: FilterProps) => (
   </form>
 );
 
-/** Who got what: the deliveries that match the filters. */
+/** The deliveries that match the filters: who got what. */
 export const ReceivedDeliveries = ({ layout, data }: ViewProps<Awaited<ReturnType<typeof loadReceived>>>) => {
   const { organizations, query, deliveries, next, error, rejected } = data;
   return (

@@ -6,7 +6,7 @@ import { Timestamp } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { ResolveForm } from '../forms/resolve-form.tsx';
 
-/** One delivery with its decisions. */
+/** One delivery with the decisions made about it. */
 export const Delivery = ({
   layout,
   data: { row, zone, refused },

@@ -5,7 +5,7 @@ import { When } from '../components/time.tsx';
 import { ReasonForm, ReasonInput } from '../forms/reason-form.tsx';
 import type { Loaded, loadDenied } from '../routes/loaders.ts';
 
-/** More are counted: the page stays small. */
+/** Further entries are only counted, to keep the page small. */
 const MAX_SHOWN = 200;
 
 /** The deny list of the deployment. */

@@ -8,7 +8,7 @@ import { MinuteChart } from '../components/minute-chart.tsx';
 import { ReportLink } from '../components/run-table.tsx';
 import { Timestamp } from '../components/time.tsx';
 
-/** The windows to choose from, by their name in the address: hours before now, and after. */
+/** The selectable windows, by their name in the address. `before` and `after` are hours from now. */
 export const FORECAST_WINDOWS = {
   day: { label: 'Next 24 hours', before: 0, after: 24 },
   week: { label: 'Next 7 days', before: 0, after: 168 },
@@ -23,9 +23,9 @@ export interface ForecastData {
   readonly window: ForecastWindowName;
 }
 
-/** Runs in the table. */
+/** Maximum runs in the table. */
 const MAX_RUNS = 100;
-/** The page is computed anew each minute. */
+/** The page is computed anew this often. */
 const RENEWAL_S = 60;
 
 export const ForecastPage = ({ layout, data }: ViewProps<ForecastData>) => {
@@ -110,7 +110,7 @@ const MarkedText = ({ text }: { readonly text: string }) => (
   <>{text.split('`').map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}</>
 );
 
-/** Late ones first. */
+/** Runs of the forecast, late ones first. */
 const ForecastTable = ({ runs, zone }: { readonly runs: ForecastDocument['runs']; readonly zone: string }) => {
   if (runs.length === 0) return <EmptyState>No report has a slot in this window.</EmptyState>;
   const sorted = runs.toSorted((a, b) => Number(b.late) - Number(a.late));
@@ -163,7 +163,7 @@ const ForecastTable = ({ runs, zone }: { readonly runs: ForecastDocument['runs']
   );
 };
 
-/** `09:13:05`, to the second, with the day where it is not that of the slot. */
+/** `09:13:05`, with the date if it differs from the slot's. */
 const TimeAfter = ({ at, slot, zone }: { readonly at: string; readonly slot: string; readonly zone: string }) => {
   const time = DateTime.fromISO(at, { zone });
   const isSameDay = time.hasSame(DateTime.fromISO(slot, { zone }), 'day');

@@ -71,7 +71,7 @@ const PRIORITY_LABELS = { on_demand: 'on demand', scheduled: 'scheduled', backfi
 
 type TotalsProps = Pick<Awaited<ReturnType<typeof loadOverview>>, 'counts' | 'inLine'>;
 
-/** How many runs are active, and how many of each priority wait for a worker. */
+/** The numbers of active runs, and of runs that wait for a worker by priority. */
 const Totals = ({ counts, inLine }: TotalsProps) => {
   const states = ACTIVE_STATES.filter((state) => counts !== null && counts[state] > 0);
   const lines = PRIORITIES.filter((priority) => inLine !== null && inLine[priority] > 0);

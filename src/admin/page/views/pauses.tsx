@@ -31,14 +31,16 @@ export const PauseLine = ({
   </>
 );
 
-/** The path that the form of a pause posts to, without the action. */
+/** The path that the forms of a pause post to, without the action. */
 const pausePath = (org: string, report: string | null): string =>
   report === null ? `/organizations/${encodeURIComponent(org)}` : reportPath(org, report);
 
 /** The path that the forms of a stop or a hold post to, without the action. */
 const switchPath = (org: string | null): string => (org === null ? '/pauses' : pausePath(org, null));
 
-/** The runs that wait for the release of a stop. What a newer run replaces is not sent unless it is ticked. */
+/**
+ * The runs that wait for the release of a stop. A run that a newer one replaces is not sent unless its box is ticked.
+ */
 const WaitingRuns = ({ runs, zones, now }: { runs: readonly StoppedRun[]; zones: OrgZones; now: number }) => (
   <>
     {runs.length === 0 ? <p>No run waits for it.</p> : null}
@@ -98,7 +100,7 @@ const SwitchEntry = ({ one: { kind, org, by, since, reason }, layout, data, zone
   </li>
 );
 
-/** Buttons that stop deliveries and set a legal hold, where these are not in force. */
+/** Buttons that stop deliveries or set a legal hold, unless already in force. */
 const SwitchForms = ({ org, layout, data }: Pick<SwitchEntryProps, 'layout' | 'data'> & { org: string | null }) => (
   <>
     {SWITCH_KINDS.filter((kind) => !data.switches.some((one) => one.kind === kind && one.org === org)).map((kind) => (
@@ -115,7 +117,7 @@ const SwitchForms = ({ org, layout, data }: Pick<SwitchEntryProps, 'layout' | 'd
   </>
 );
 
-/** Further pauses of reports are resumed on the pages of these. */
+/** Maximum forms. Further pauses of reports are resumed on the pages of those reports. */
 const MAX_FORMS = 20;
 
 type OrgZones = ReturnType<typeof zonesOf>;
@@ -128,7 +130,7 @@ interface SwitchEntryProps {
 
 export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPauses>>) => {
   const zones = zonesOf(data.organizations);
-  // Those of organizations first: they have no page of their own to resume them on.
+  // Organizations first, because they have no page of their own to resume them on.
   const pauses = [...data.pauses].sort((a, b) => Number(a.report !== null) - Number(b.report !== null));
   return (
     <PageLayout layout={layout} title="Pauses" current="/pauses" notice={notice}>

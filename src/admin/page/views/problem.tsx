@@ -6,11 +6,11 @@ import { BrandMark, Document } from '../components/layout.tsx';
 interface ProblemPageProps {
   readonly assets: AssetUrls;
   readonly problem: z.infer<typeof problemSchema>;
-  /** The address to try again; undefined where that would repeat an action. */
+  /** The address to try again. Undefined if that would repeat an action. */
   readonly retry: string | undefined;
 }
 
-/** The candidates of an ambiguous short id as links; anything else as text. */
+/** The candidates of an ambiguous short id as links. Everything else is text. */
 const GotText = ({ problem: { code }, got }: Pick<ProblemPageProps, 'problem'> & { readonly got: string }) => {
   const list = code === 'run.ambiguous' ? '/runs' : code === 'delivery.ambiguous' ? '/deliveries' : undefined;
   if (list === undefined) return <p>Got: {got}</p>;

@@ -6,7 +6,7 @@ import { Timestamp, When } from '../components/time.tsx';
 
 const ZONE = 'UTC';
 
-/** The processes of the deployment: what each does, which version and definitions it has, and whether its checks pass. */
+/** The processes of the deployment: their roles, versions and definitions, and whether their checks pass. */
 export const Processes = ({ layout, data: { reports, silent } }: ViewProps<ProcessList>) => {
   const usual = mostCommon(reports.map(({ definitions }) => definitions.digest));
   const version = mostCommon(reports.map((report) => report.version));
@@ -71,10 +71,10 @@ export const Processes = ({ layout, data: { reports, silent } }: ViewProps<Proce
   );
 };
 
-/** The process id in `host:pid:random`. */
+/** The process id in an identifier of the form `host:pid:random`. */
 const processNumber = (self: string): string => `process ${self.split(':').at(-2) ?? ''}`;
 
-/** The value that most have: the others are marked. */
+/** The most common value. Others are highlighted. */
 function mostCommon(values: readonly string[]): string | undefined {
   const count = (value: string): number => values.filter((other) => other === value).length;
   return values.toSorted((one, other) => count(other) - count(one))[0];

@@ -21,9 +21,9 @@ import type { Loaded, loadRun, RunReview } from '../routes/loaders.ts';
 import { correctionPath } from './corrections/corrections.tsx';
 
 interface RunViewQuery {
-  /** The section whose draft somebody wants to begin a comment with. */
+  /** The section whose draft somebody wants to start a comment from. */
   readonly draft?: string | undefined;
-  /** A part of the name of the packs to list. */
+  /** A part of the names of the packs to list. */
   readonly pack?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
   const title = layout.titleOf(record.org, record.report) ?? `${record.org}/${record.report}`;
   const open = !TERMINAL_STATES.has(record.state);
   const { waits, entries, earlier } = data.timeline;
-  // While a worker reports its progress, the bar says what it waits for.
+  // While a worker reports progress, the progress bar says what the run waits for.
   const isIdle = waits !== null && (record.state !== 'running' || waits.for === 'no_worker');
   const reports = data.deliveries.filter(isReportDelivery);
   const status = runStatus(record, reports.length === 0 ? undefined : reports);
@@ -147,17 +147,17 @@ export const Run = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRun> &
   );
 };
 
-/** Missing comments are no error: the review names the sections. */
+/** Missing comments are not shown as an error: the review names the sections. */
 const isSaidByReview = ({ error }: RunRecord, review: RunReview): boolean =>
   error?.code === 'run.comments_missing' && review !== null && 'view' in review;
 
-/** Of more, those that are shown with the decision about them are left out. */
+/** Longer tables fold sent deliveries, and leave out those that the decision form shows. */
 const MAX_FULL_TABLE = 10;
-/** More are counted: the page stays small. */
+/** Further deliveries are only counted, to keep the page small. */
 const MAX_DELIVERIES = 50;
 const TABLE_ORDER = ['refused', 'pending', 'sending', 'sent', 'unknown', 'replaced', 'withdrawn', 'skipped'] as const;
 
-/** The deliveries and notices. Many that need a decision are above, with the form. */
+/** The deliveries and notices. If many need a decision, they are above, with the form. */
 const RunDeliveries = ({
   record: { id, state },
   rows,
@@ -232,7 +232,7 @@ const Waits = ({ waits: { for: kind, text, detail, until }, zone, now }: WaitsPr
   </div>
 );
 
-/** What surely happened. @param rows of the ledger, without notices */
+/** Describes only what is certain to have happened. @param rows of the ledger, without notices */
 function statusDescription(
   status: RunStatus,
   record: RunRecord,

@@ -14,7 +14,7 @@ import { SelectForm } from '../forms/select-form.tsx';
 /** The filters of the list. */
 export interface RunsQuery {
   readonly org?: string | undefined;
-  /** The exact id. */
+  /** The exact id of the report. */
   readonly report?: string | undefined;
   readonly match?: string | undefined;
   readonly to?: string | undefined;
@@ -22,7 +22,7 @@ export interface RunsQuery {
   /** A part of the error code. */
   readonly error?: string | undefined;
   readonly state?: RunState | undefined;
-  /** Days in the zone of the page, YYYY-MM-DD, both included. */
+  /** Days in the zone of the page, YYYY-MM-DD, both inclusive. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly after?: string | undefined;
@@ -30,7 +30,7 @@ export interface RunsQuery {
 
 export interface RunsData {
   readonly organizations: readonly OrganizationEntry[];
-  /** Null where they cannot be counted. */
+  /** Null if they cannot be counted. */
   readonly counts: StateCounts | null;
   readonly runs: readonly RunRecord[];
   readonly next: string | null;
@@ -42,7 +42,7 @@ export interface RunsData {
   readonly refused?: RejectedForm | undefined;
 }
 
-/** The states of the runs that match the other filters, each with its number. */
+/** The states of the runs that match the other filters, each with its number of runs. */
 const StateTabs = ({ counts, query }: Pick<RunsData, 'counts' | 'query'>) => {
   const tab = (state: RunState | undefined, label: string, count: number | undefined) => (
     <a

@@ -23,7 +23,7 @@ const EFFECTS: Readonly<Record<SelectionView['action'], string>> = {
   sent: 'Marks them as arrived. Nothing is sent.',
 };
 
-/** What would be decided about many, with the form; afterwards what has come of it. */
+/** A decision about many items: the preview with its form, and afterwards the results. */
 export const SelectionPage = ({ layout, data: { selection, refused } }: ViewProps<SelectionData>) => {
   const { action, digest, items, skipped, decision, outcomes } = selection;
   const noun = action === 'resend' || action === 'sent' ? ['delivery', 'deliveries'] : ['run', 'runs'];

@@ -1,13 +1,13 @@
 import type { AssetUrls } from '../assets/assets.ts';
 import { BrandMark, Document } from '../components/layout.tsx';
 
-/** What the page says above its forms. */
+/** The message above the forms. */
 export interface SignInMessage {
   readonly text: string;
   readonly isError: boolean;
-  /** What the provider gave as its reason. */
+  /** The reason that the provider gave. */
   readonly reason?: string | undefined;
-  /** The field that it is about. */
+  /** The field that the message is about. */
   readonly about?: 'token';
 }
 
@@ -16,11 +16,11 @@ interface SignInProps {
   readonly message?: SignInMessage | undefined;
   /** The path to continue at. */
   readonly to: string;
-  /** Absent where only tokens are accepted. */
+  /** Absent if only tokens are accepted. */
   readonly accounts?: { readonly providerName: string; readonly startPath: string } | undefined;
 }
 
-/** Signing in: with an account of the company first, where there is a provider, or with a token. */
+/** The sign-in page. If there is a provider, the company account comes first, then the token. */
 export const SignIn = ({ assets, message, to, accounts }: SignInProps) => (
   <Document title="Sign in" assets={assets}>
     <main class="narrow">
@@ -54,7 +54,7 @@ export const SignIn = ({ assets, message, to, accounts }: SignInProps) => (
 );
 
 interface TokenFormProps extends Pick<SignInProps, 'to' | 'message'> {
-  /** Whether it is the only way to sign in. */
+  /** Whether the token is the only way to sign in. */
   readonly first?: boolean;
 }
 

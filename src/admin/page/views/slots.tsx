@@ -8,7 +8,7 @@ import { EmptyState, OrganizationSelect, PageLayout, Section, Table, type ViewPr
 import { ReportLink, RunLink, runZone } from '../components/run-table.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
 
-/** Slots by the day on which they begin, in the zone of the page. */
+/** Slots by the day on which they start, in the zone of the page. */
 export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[]; readonly now: number }) => {
   const zone = usePageSettings()?.zone;
   return slots.length === 0 ? (
@@ -39,7 +39,7 @@ export const SlotList = ({ slots, now }: { readonly slots: readonly SlotEntry[];
   );
 };
 
-/** Groups slots by `Today`, `Tomorrow`, `Mon 23 Nov 2026`. @param pageZone undefined: the zone of each slot */
+/** Groups slots by `Today`, `Tomorrow`, `Mon 23 Nov 2026`. @param pageZone undefined: uses the zone of each slot */
 function byDay(
   slots: readonly SlotEntry[],
   now: number,
@@ -57,11 +57,11 @@ function byDay(
   return [...days];
 }
 
-/** On the page. */
+/** Maximum slots on the page. */
 export const MAX_SLOTS = 100;
-/** Slots that did not run, on the page. */
+/** Maximum slots on the page that did not run. */
 export const MAX_SKIPPED = 10;
-/** They are listed for so long. */
+/** Slots that did not run are listed for this long. */
 export const SKIPPED_DAYS = 7;
 
 export interface SlotsData {

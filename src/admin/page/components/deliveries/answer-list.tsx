@@ -5,14 +5,14 @@ import { Timestamp } from '../time.tsx';
 interface AnswersProps {
   readonly rows: readonly DeliveryRow[];
   readonly zone: string;
-  /** Ids whose boxes are checked; undefined: no boxes. */
+  /** Ids whose boxes are checked. Undefined: there are no boxes. */
   readonly selected?: readonly string[];
 }
 
-/** More are counted: the page stays small. */
+/** Further answers are only counted, to keep the page small. */
 export const MAX_ANSWERS = 50;
 
-/** Each delivery with the last answer of its server. The same answer to all is shown once. */
+/** Each delivery with the last response of its server. If all got the same response, it is shown once. */
 export const AnswerList = ({ rows, zone, selected }: AnswersProps) => {
   const [first] = rows;
   const isSame = rows.length > 1 && rows.every(({ detail }) => detail === first?.detail);

@@ -14,7 +14,7 @@ interface TableProps {
   readonly live?: string;
 }
 
-/** Deliveries as a table: state, recipient, when it changed and the reply. */
+/** Deliveries as a table: state, recipient, time of the last change and the server's response. */
 export const DeliveryTable = ({ rows, zone, showRun, live = 'delivery-rows' }: TableProps) => (
   <Table
     caption="Deliveries"

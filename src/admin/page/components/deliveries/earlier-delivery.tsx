@@ -3,7 +3,7 @@ import { formatCounted, formatInteger } from '../format-numbers.ts';
 import { RunLink } from '../run-table.tsx';
 import { Timestamp } from '../time.tsx';
 
-/** What another run has delivered for the same period. */
+/** A note that another run has delivered the same period. */
 export const EarlierDeliveryNote = ({
   earlier,
   zone,

@@ -13,11 +13,11 @@ interface ReceivedTableProps {
   readonly now: number;
   /** Whether each row names its recipient. */
   readonly showRecipient: boolean;
-  /** Whether those that need a decision have a box, for a form around the table. */
+  /** Whether deliveries that need a decision have a box, for a form around the table. */
   readonly pick?: boolean;
 }
 
-/** Who got what: deliveries with their report, period, files, time and the answer of the server. */
+/** Who got what: deliveries with their report, period, files, time and the server's response. */
 export const ReceivedTable = ({ deliveries, caption, now, showRecipient, pick = false }: ReceivedTableProps) => (
   <Table
     caption={caption}

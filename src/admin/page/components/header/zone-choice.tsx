@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { DateTime } from 'luxon';
 
-/** Whose zone the times of pages are shown in. `org`: the organization's, or UTC where organizations of several are shown. */
+/** Whose zone a page uses. `org`: the organization's, or UTC if the page shows organizations with different zones. */
 export const ZONE_CHOICES = ['org', 'viewer', 'utc'] as const;
 export type ZoneChoice = (typeof ZONE_CHOICES)[number];
 
@@ -12,11 +12,11 @@ export interface PageZone {
   readonly name: string;
   /** The zone of the choice `org`. */
   readonly org: string;
-  /** The viewer's zone, as the browser said it; null if it never did. */
+  /** The viewer's zone, from the browser; null if the browser has never sent it. */
   readonly viewer: string | null;
 }
 
-/** What a page is about; without either, all visible organizations. */
+/** What a page is about. Without either member, it is about all visible organizations. */
 export interface ZoneSubject {
   /** The zone of the run or report that the page is about. */
   readonly zone?: string | null | undefined;
@@ -24,7 +24,7 @@ export interface ZoneSubject {
   readonly org?: string | undefined;
 }
 
-/** `UTC`, or `Europe/Zurich +01:00`: the offset that holds now. */
+/** `UTC`, or `Europe/Zurich +01:00` with the current offset. */
 const zoneText = (name: string, now: number): string => {
   const time = DateTime.fromMillis(now, { zone: name });
   return name === 'UTC' ? 'UTC' : `${name} ${time.toFormat('ZZ')}`;
@@ -39,10 +39,10 @@ interface ZoneSelectProps {
 }
 
 /**
- * The zone of the page, and the form to choose another. The browser's zone is only known to the script, which shows the
+ * The zone of the page, and the form to choose another one. Only the script knows the browser's zone: it shows the
  * choice `viewer` and fills in its value.
  *
- * @param children the token of the form
+ * @param children the CSRF token of the form
  */
 export const ZoneSelect = ({ zone, now, self, children }: PropsWithChildren<ZoneSelectProps>) => {
   const option = (choice: ZoneChoice, label: string, name: string | null) => (

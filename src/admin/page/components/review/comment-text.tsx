@@ -2,12 +2,12 @@ import { type CommentSpan, parseComment } from '../../../../definitions/commenta
 import { figureQuoter, type ReviewView } from '../../../../services/reviews/review-service.ts';
 
 interface CommentTextProps {
-  /** As typed. */
+  /** The text as it was typed. */
   readonly text: string;
   readonly sections: ReviewView['sections'];
 }
 
-/** A comment as the pack prints it: its blocks, with the figures that its references name. */
+/** A comment as the pack prints it: its blocks, with references replaced by figures. */
 export const CommentText = ({ text, sections }: CommentTextProps) => {
   const quote = figureQuoter(sections);
   return (

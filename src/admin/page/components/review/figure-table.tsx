@@ -3,15 +3,15 @@ import { Table } from '../layout.tsx';
 
 type References = ReviewView['sections'][number]['references'];
 
-/** What a reference of a figure may end with, besides the figure itself. */
+/** The endings of a reference that quote something other than the figure itself. */
 const ASPECTS = ['change', 'previous', 'status'] as const;
 type Aspect = (typeof ASPECTS)[number];
 
-/** One figure of a section with what can be quoted of it, each as the pack prints it. */
+/** One figure of a section, and everything about it that can be quoted, in the form that the pack prints. */
 export interface QuotableFigure {
-  /** As it is typed: `{{ onboarding.profiles.created }}`. */
+  /** What to type: `{{ onboarding.profiles.created }}`. */
   readonly reference: string;
-  /** By its names. */
+  /** Made of the names of its metric and groups. */
   readonly label: string;
   readonly value: string;
   readonly aspects: Readonly<Partial<Record<Aspect, string>>>;
@@ -38,7 +38,7 @@ interface FigureTableProps {
   readonly references: References;
 }
 
-/** The figures of a section, with the reference that quotes each. */
+/** The figures of a section, each with the reference that quotes it. */
 export const FigureTable = ({ caption, references }: FigureTableProps) => {
   const figures = quotableFigures(references);
   if (figures.length === 0) return null;

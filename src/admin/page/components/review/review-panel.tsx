@@ -17,26 +17,26 @@ import { ReviewSections } from './review-sections.tsx';
 interface ReviewPanelProps {
   readonly layout: LayoutData;
   readonly view: ReviewView;
-  /** What is missing in the files, and who would receive them; null without files, or if nothing waits. */
+  /** What is missing in the files, and who would receive them. Null if there are no files, or nothing waits. */
   readonly reviewed: HeldRun | null;
   readonly zone: string;
-  /** The section whose draft somebody wants to begin with. */
+  /** The section whose draft somebody wants to start from. */
   readonly draft: string | undefined;
   readonly refused: RejectedForm | undefined;
 }
 
-/** What a reviewed run waits for, what people look at before they decide, and the forms to comment and to decide. */
+/** What a reviewed run waits for, what people check before they decide, and the forms for comments and decisions. */
 export const ReviewPanel = ({ layout, view, reviewed, zone, draft, refused }: ReviewPanelProps) => {
   const { state, record } = view;
   const { phase, content } = state;
   const isOpen = OPEN_PHASES.includes(phase);
-  // Nobody approves files that are not there yet.
+  // Files that do not exist yet cannot be approved.
   const isRendered = content !== null && view.files.length > 0;
   const approves = isOpen && isRendered && view.refusal === null;
   const rejects = isOpen && content !== null && view.canReject;
   const { heading, lead, isCalm } = PHASES[phase];
   return (
-    // Reviewers keep the content they have looked at: only the facts are updated, and a reload shows other content.
+    // Reviewers keep the content they have checked: only the facts are updated. A reload shows newer content.
     <div id="review-part" {...(isRendered && (approves || rejects) ? {} : { 'data-live': true })}>
       <section
         class={isCalm ? 'review calm' : 'review'}
@@ -216,7 +216,7 @@ const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now
       {delivered === null ? null : <Fact name="Already delivered">{delivered}</Fact>}
       {due === null || !isOpen ? null : (
         <Fact name="Due">
-          {/* Midnight is the end of the day before, as the notices say. */}
+          {/* Midnight is shown as the end of the day before, as in the notices. */}
           <Timestamp at={due - 1} zone={zone} weekday />{' '}
           <span class="muted">
             <RelativeTime at={due} now={now} />
@@ -237,7 +237,7 @@ const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now
   );
 };
 
-/** Of more files than this, CSV files and their schemas are folded. */
+/** If there are more files, CSV files and their schemas are folded. */
 const MAX_OPEN_FILES = 4;
 
 /** The files of exactly this content, and its e-mail. */
@@ -275,7 +275,7 @@ const ReviewFiles = ({ view }: { readonly view: ReviewView }) => {
   );
 };
 
-/** Each pack that the decision is about, with its headlines and files. */
+/** Each pack that the decision covers, with its headlines and files. */
 const ReviewPacks = ({ view: { files, record, packs } }: { readonly view: ReviewView }) => (
   <>
     <p>One decision for {packs.length === 1 ? 'this pack' : `these ${packs.length} packs`}:</p>
@@ -304,7 +304,7 @@ const ReviewPacks = ({ view: { files, record, packs } }: { readonly view: Review
   </>
 );
 
-/** What an approval accepts besides the files: gaps in their figures, and their recipients. */
+/** What an approval accepts besides the files: gaps in the figures, and the recipients. */
 const ReviewedDelivery = ({ reviewed: { missing, recipients } }: { readonly reviewed: HeldRun }) => (
   <div id="review-delivery">
     {missing === null || missing.length === 0 ? null : (
@@ -318,7 +318,7 @@ const ReviewedDelivery = ({ reviewed: { missing, recipients } }: { readonly revi
   </div>
 );
 
-/** Packs have a message each. */
+/** With packs there is one e-mail per pack, so none here. */
 const EmailPreview = ({ view: { files, packs, record } }: { readonly view: ReviewView }) =>
   files.length > 0 && packs.length === 0 ? (
     <details class="fold">
@@ -337,5 +337,5 @@ const EmailPreview = ({ view: { files, packs, record } }: { readonly view: Revie
 const reviewFilePath = (run: string, name: string): string =>
   `/api/runs/${run}/review/files/${encodeURIComponent(name)}`;
 
-/** The e-mail of the content under review, as a page. */
+/** The path of the e-mail of the content under review, as a page. */
 const reviewPreviewPath = (run: string): string => `/api/runs/${run}/review/preview`;

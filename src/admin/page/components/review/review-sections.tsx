@@ -11,9 +11,9 @@ interface ReviewSectionsProps {
   readonly layout: LayoutData;
   readonly view: ReviewView;
   readonly zone: string;
-  /** Whether comments may still be written. */
+  /** Whether comments can still be written. */
   readonly isOpen: boolean;
-  /** The section whose draft somebody wants to begin with, as `sectionKey` has it. */
+  /** The section whose draft somebody wants to start from, as a `sectionKey`. */
   readonly draft: string | undefined;
   readonly refused: RejectedForm | undefined;
 }
@@ -25,7 +25,10 @@ interface Commentable {
   readonly references: ReviewView['sections'][number]['references'];
 }
 
-/** The figures and comments of the report, section by section. Sections without a comment, a draft or a duty are folded. */
+/**
+ * The figures and comments of the report, section by section. Sections without a comment, a draft or a required comment
+ * are folded.
+ */
 export const ReviewSections = (props: ReviewSectionsProps) => {
   const { view, refused } = props;
   const sections: readonly Commentable[] = [
@@ -40,7 +43,7 @@ export const ReviewSections = (props: ReviewSectionsProps) => {
     packCommentsOn(view, id).length === 0 &&
     draftOf(view, id) === undefined &&
     refused?.values.section !== id;
-  // Nothing to read or to write: a report has no figures of its own.
+  // Whether there is nothing to read or write. Only the whole report, which has no figures, can be empty.
   const isEmpty = ({ id }: Commentable): boolean =>
     id === null &&
     commentOn(view, id) === undefined &&
@@ -73,7 +76,7 @@ export const ReviewSections = (props: ReviewSectionsProps) => {
 const commentOn = (view: ReviewView, section: string | null) =>
   view.state.comments.find((comment) => comment.section === section && comment.value === undefined);
 
-/** The comments of single packs, which stand in place of that for all. */
+/** The comments on single packs. Each replaces the comment for all packs. */
 const packCommentsOn = (view: ReviewView, section: string | null) =>
   view.state.comments.filter((comment) => comment.section === section && comment.value !== undefined);
 

@@ -14,7 +14,10 @@ export interface CorrectionData {
   readonly refused?: RejectedForm | undefined;
 }
 
-/** A correction: what has changed, who received the edition, and the forms to send a corrected one or to dismiss it. */
+/**
+ * A correction: what changed, who received the delivered edition, and the forms to send a corrected one or to dismiss
+ * it.
+ */
 export const CorrectionPage = ({ layout, data: { view, refused }, notice }: ViewProps<CorrectionData>) => {
   const zone = view.period.timezone;
   const { decision } = view;

@@ -12,12 +12,12 @@ export interface CorrectionsData {
   readonly zones: Zones;
 }
 
-/** Decided corrections on the page, the newest first. */
+/** Maximum decided corrections on the page, newest first. */
 const MAX_DECIDED = 50;
 
 export const correctionPath = (id: string): string => `/corrections/${id}`;
 
-/** Figures that the service has changed after they were delivered: those that wait for a decision first. */
+/** Figures that the service changed after delivery. Those that wait for a decision come first. */
 export const Corrections = ({ layout, data: { corrections, zones }, notice }: ViewProps<CorrectionsData>) => {
   const isOpen = ({ state }: Correction): boolean => state === 'open';
   const open = corrections.filter(isOpen);

@@ -30,7 +30,7 @@ const TO_DATE_LABELS = {
 
 interface OutlineProps {
   readonly outline: ReportOutline;
-  /** The labels of kinds of targets and of formats. */
+  /** Labels of target kinds and formats. */
   readonly labels: ReadonlyMap<string, string>;
 }
 
@@ -88,7 +88,7 @@ const OTHER_LABELS = {
   skip: 'A value that is not listed: no pack.',
 };
 
-/** Who gets the pack of each value, one line a value. */
+/** Who gets the pack of each value, one line per value. */
 const PackRecipients = ({ split: { by, to, others } }: { readonly split: NonNullable<ReportOutline['split']> }) => (
   <details open={to.length <= 10}>
     <summary>
@@ -114,7 +114,9 @@ const conditionText = (condition: string): Child =>
     </>
   );
 
-/** The period, the comparisons and the files, as facts. @param current the days of the period now; empty if unknown */
+/**
+ * The period, the comparisons and the files, as facts. @param current the days of the current period; empty if unknown
+ */
 export const OutlineFacts = ({ outline, labels, current }: OutlineProps & { readonly current: string }) => (
   <>
     <Fact name="Period">
@@ -137,7 +139,7 @@ export const OutlineFacts = ({ outline, labels, current }: OutlineProps & { read
   </>
 );
 
-/** What people do before the report is delivered, and what happens when figures change afterwards. */
+/** What people do before a delivery, and what happens if figures change afterwards. */
 const ReviewFacts = ({ outline: { approval, corrections } }: { readonly outline: ReportOutline }) => (
   <>
     {approval === null ? null : (
@@ -181,7 +183,7 @@ const COMMENTARY_LABELS = {
   optional: 'May have a comment.',
 } as const;
 
-/** The sections with their metrics, and the targets of these. */
+/** The sections with their metrics, and the targets of those metrics. */
 export const ReportContents = ({ outline }: { readonly outline: ReportOutline }) => (
   <>
     <Section id="contents" heading="What is in it">
@@ -227,7 +229,7 @@ export const ReportContents = ({ outline }: { readonly outline: ReportOutline })
   </>
 );
 
-/** Metrics and dimensions with their labels of this report, where it has any, and their ids. */
+/** Metrics and dimensions with their ids, and their labels in this report if they have any. */
 const Named = ({ items }: { readonly items: readonly { readonly id: string; readonly label: string | null }[] }) => (
   <>
     {items.map(({ id, label }, index) => (
@@ -250,7 +252,7 @@ type Outlined = ReportOutline['sections'][number];
 const layoutText = ({ layout, chart, list }: Outlined): string =>
   [list === null ? layout : 'list', ...(chart === null ? [] : [`${chart.replaceAll('_', ' ')} chart`])].join(', ');
 
-/** What the rows are, and which of them are shown. */
+/** What the rows stand for, and which of them are shown. */
 function sectionDetails(section: Outlined): readonly string[] {
   const { dimensions, granularity, filters, limit, period, compare, commentary } = section;
   const by = [

@@ -19,7 +19,9 @@ import type { Loaded, loadReport } from '../../routes/loaders.ts';
 import { PauseLine } from '../pauses.tsx';
 import { OutlineFacts, ReportContents, ReportRecipients } from './report-outline.tsx';
 
-/** A report: its history, who gets what and when, latest files and definition, and the forms to run and pause it. */
+/**
+ * A report: its history, who gets what and when, its latest files and definition, and the forms to run and pause it.
+ */
 export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadReport>>) => {
   const { report, runs, lastRun, files, refused } = data;
   const path = reportPath(report.org, report.report);
@@ -88,9 +90,9 @@ export const Report = ({ layout, data, notice }: ViewProps<Loaded<typeof loadRep
 
 interface ScheduleProps {
   readonly report: ReportDetail;
-  /** The report's period if it ran now; undefined where that is not known. */
+  /** The period if the report ran now. Undefined if it is not known. */
   readonly period: Period | undefined;
-  /** Of kinds of targets and of formats. */
+  /** Labels of target kinds and formats. */
   readonly labels: ReadonlyMap<string, string>;
   /** Epoch ms. */
   readonly now: number;
@@ -99,7 +101,7 @@ interface ScheduleProps {
 /** `2026-11-20`, `2026-11-09 to 2026-11-15`. */
 const daysText = ({ from, to }: Period): string => (from === to ? from : `${from} to ${to}`);
 
-/** When it runs, and what it covers. */
+/** When the report runs, and which period it covers. */
 const ScheduleFacts = ({ report, period, labels, now }: ScheduleProps) => (
   <Section id="facts" heading="Schedule">
     <dl class="facts">
@@ -163,7 +165,7 @@ const LatestFiles = ({ lastRun, files, now }: LatestFilesProps) => (
   </Section>
 );
 
-/** The definition as it is written, folded. */
+/** The text of the definition, folded. */
 const DefinitionText = ({ report }: { readonly report: ReportDetail }) => (
   <Section
     id="definition"
