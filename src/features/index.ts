@@ -1,7 +1,10 @@
 import type { ListedFeature } from '../cli/io.ts';
 import { initOption } from './workbook-template/init-option.ts';
 
-/** All features. What they add is in this order. `docket --help` loads the list, so an entry imports its feature on use. */
+/**
+ * All features, in the order in which their additions appear. `docket --help` loads this list, so each entry imports
+ * its feature only when it is used.
+ */
 export const FEATURES: readonly ListedFeature[] = [
   { load: async () => (await import('./accounts/accounts.ts')).accounts },
   { load: async () => (await import('./search/search.ts')).search },

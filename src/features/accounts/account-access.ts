@@ -10,7 +10,7 @@ const access = {
 };
 const who = z.string().min(1).max(256);
 
-/** An entry of the mapping file: which accounts it means, and what they may do. */
+/** An entry of the mapping file: the accounts it applies to, and what they may do. */
 export const accountRuleSchema = z.union(
   [
     z.strictObject({ subject: who.describe('The account with this `sub`.'), ...access }),
@@ -27,7 +27,7 @@ export interface AccountAccess {
   readonly orgs: readonly string[] | '*';
 }
 
-/** Values of the claim that give access by themselves: `docket:operator:acme`, `docket:viewer:*`. */
+/** Values of the claim that grant access without an entry: `docket:operator:acme`, `docket:viewer:*`. */
 const CLAIM_GRANT = /^docket:(viewer|operator):(\*|[A-Za-z0-9][A-Za-z0-9_-]*)$/;
 
 function parseGrant(value: string): AccountAccess | undefined {
@@ -43,10 +43,10 @@ function applies(rule: AccountRule, { subject, email, emailVerified, groups }: A
 }
 
 /**
- * What an account may do; undefined: nothing. It is never more than one of its entries gives: where there are entries for
- * operators, those for viewers do not count, because a principal has one role for all of its organizations.
+ * What an account may do; undefined if nothing. A principal has one role for all its organizations. So if any entry
+ * grants the role operator, entries for viewers do not count: the result never exceeds what the entries grant.
  *
- * @param claimGrants whether values of the claim give access by themselves
+ * @param claimGrants whether values of the claim grant access without an entry
  */
 export function accountAccess(
   claims: AccountClaims,
@@ -67,7 +67,10 @@ export function accountAccess(
   return { role, orgs: [...orgs].sort() };
 }
 
-/** Whether an account may get access without knowing more of it than its address or subject: any may be in a group. */
+/**
+ * Whether an account may get access, if only its address or subject is known. Its groups are unknown, so an entry for a
+ * group always counts.
+ */
 export const mayAdmit =
   ({ rules, claimGrants }: { readonly rules: readonly AccountRule[]; readonly claimGrants: boolean }): MayAdmit =>
   (accounts, org) =>

@@ -3,7 +3,7 @@ import type { AssetUrls } from '../../admin/page/assets/assets.ts';
 import { BrandMark, Document, Fact } from '../../admin/page/components/layout.tsx';
 import type { AccountView } from './account-sign-in.ts';
 
-/** Groups that the page lists; an account may have hundreds. */
+/** Maximum groups that the page lists. An account may have hundreds. */
 const MAX_SHOWN_GROUPS = 40;
 
 interface OnwardProps {
@@ -12,7 +12,7 @@ interface OnwardProps {
   /** The address that the browser opens at once. */
   readonly to: string;
   readonly link: string;
-  /** Attributes for the script and for tests. */
+  /** Attributes that the script and tests look for. */
   readonly mark: Readonly<Record<string, true>>;
 }
 
@@ -31,8 +31,8 @@ const Onward = ({ assets, title, to, link, mark, children }: PropsWithChildren<O
 );
 
 /**
- * The end of a sign-in at the provider. A page that goes on by itself instead of a redirect: browsers do not send a
- * SameSite=Strict cookie with redirects that another site began.
+ * The page after a sign-in at the provider. It continues by itself. A redirect would not work: browsers do not send a
+ * SameSite=Strict cookie with redirects that another site started.
  */
 export const SignedIn = ({ name, ...props }: Pick<OnwardProps, 'assets' | 'to'> & { readonly name: string }) => (
   <Onward {...props} title="Signed in" link="Continue" mark={{ 'data-signed-in': true }}>
@@ -40,7 +40,10 @@ export const SignedIn = ({ name, ...props }: Pick<OnwardProps, 'assets' | 'to'> 
   </Onward>
 );
 
-/** The end of a session of Docket; goes on to the provider's page, which may ask whether to end its own as well. */
+/**
+ * The page after a sign-out from Docket. It continues to the provider's page, which may offer to end its own session
+ * too.
+ */
 export const SigningOut = ({
   provider,
   ...props
@@ -56,7 +59,10 @@ interface NoAccessProps {
   readonly to: string;
 }
 
-/** For an account that the provider confirmed and nothing gives access: what was seen, and what an administrator does. */
+/**
+ * For an account that the provider confirmed but that has no access: shows its claims, and what an administrator can
+ * do.
+ */
 export const NoAccess = ({ assets, account, to }: NoAccessProps) => {
   const { name, issuer, claims, rolesClaim } = account;
   const { subject, email, emailVerified, username, groups, groupsOmitted } = claims;
@@ -135,7 +141,7 @@ const Remedy = ({ account }: { readonly account: AccountView }) => {
   );
 };
 
-/** Entries of the mapping file, to choose from. A JSON text is a YAML text. */
+/** Suggested entries of the mapping file. Values are JSON, which is also valid YAML. */
 function accountEntries({ subject, groups: [group] }: AccountView['claims']): string {
   const access = ['  role: viewer   # or operator', '  orgs: [acme]   # or "*"'];
   const entry = [`- subject: ${JSON.stringify(subject)}`, ...access];

@@ -10,7 +10,7 @@ import { CALLBACK_PATH } from './settings.ts';
 
 type Refused = Extract<SignInEnd, { readonly signedIn: false }>;
 
-/** The cookie of a sign-in holds the path. */
+/** The cookie of a sign-in contains the path, so it must not be longer. */
 const MAX_PATH_LENGTH = 1_000;
 
 const REFUSAL_STATUSES = { flow: 400, insecure: 403, provider: 403, no_access: 403 } as const;
@@ -19,7 +19,7 @@ const FLOW_MESSAGE =
 const INSECURE_MESSAGE =
   'Accounts can sign in over an encrypted connection only. Open the page by https://, or http://localhost on this machine.';
 
-/** The sign-in as a way to sign in to the page. */
+/** Combines the sign-in and the stored accounts into the sign-in method of the page. */
 export const createAccountMethod = ({ resume, end }: StoredAccounts, signIn: AccountSignIn): AccountMethod => ({
   resume,
   end,
@@ -33,7 +33,7 @@ export const createAccountMethod = ({ resume, end }: StoredAccounts, signIn: Acc
   },
 });
 
-/** Adds the way to the provider, and back. */
+/** Adds the routes to the provider and back. */
 function addAccountRoutes(app: Hono<Env>, signIn: AccountSignIn, parts: AccountRouteParts): void {
   const { sessions, assets, limit, signInPage } = parts;
   const { providerName: name } = signIn;
@@ -54,7 +54,7 @@ function addAccountRoutes(app: Hono<Env>, signIn: AccountSignIn, parts: AccountR
     }
   });
 
-  /** @param reason shown to somebody whom the provider has sent back; to anybody, it would tell of the network */
+  /** @param reason shown only to people whom the provider has sent back: it reveals details of the network */
   const providerProblem = async (
     context: Context<Env>,
     to: string,

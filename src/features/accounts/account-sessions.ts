@@ -13,27 +13,27 @@ import { type AccountRule, accountAccess } from './account-access.ts';
 import { accountClaimsSchema, accountName, accountSubject } from './claims.ts';
 import type { ConfirmedAccount, IdentityProvider } from './provider.ts';
 
-/** From this age on, the next request has the provider confirm the account again. */
+/** After this time, the next request has the provider confirm the account again. */
 const REFRESH_AFTER_MS = 10 * MINUTE_MS;
-/** No request is served by an older confirmation while the provider answers. */
+/** Maximum age of a confirmation while the provider answers. */
 const MAX_AGE_MS = 15 * MINUTE_MS;
-/** Nor while it does not answer: the grace of another 15 minutes is over. */
+/** Maximum age of a confirmation while the provider does not answer: 15 more minutes. */
 const MAX_UNCONFIRMED_AGE_MS = 30 * MINUTE_MS;
-/** Between two attempts to refresh one account, after the provider did not answer. */
+/** Pause between two attempts to refresh an account after the provider did not answer. */
 const RETRY_INTERVAL_MS = 20 * SECOND_MS;
 /** Longer than an attempt takes: four requests of at most five seconds. */
 const CLAIM_TTL_MS = 30 * SECOND_MS;
-/** How long a request waits for the refresh of another process, and how often it looks. */
+/** How long a request waits for the refresh of another process, and how often it checks. */
 const WAIT_MS = 10 * SECOND_MS;
 const POLL_INTERVAL_MS = 100;
-/** Difference of the clocks of two machines; a confirmation further in the future is none. */
+/** Allowed difference between the clocks of two machines. A confirmation further in the future does not count. */
 const MAX_CLOCK_SKEW_MS = MINUTE_MS;
 
 const stateSchema = z.object({
   name: z.string(),
   claims: accountClaimsSchema,
   refreshToken: z.string().optional(),
-  /** Epoch ms: the sign-in, the last confirmation, the last attempt that the provider did not answer. */
+  /** Epoch ms of the sign-in, the last confirmation, and the last attempt that the provider did not answer. */
   began: epochMsSchema,
   confirmed: epochMsSchema,
   failed: epochMsSchema.optional(),
@@ -43,7 +43,7 @@ type State = Readonly<z.infer<typeof stateSchema>>;
 interface AccountSessionPorts {
   readonly provider: IdentityProvider;
   readonly secret: Secret;
-  /** Read for each request: the mapping file may change. */
+  /** Called for each request, because the mapping file may change. */
   readonly rules: () => Promise<readonly AccountRule[]>;
   readonly claimGrants: boolean;
   readonly store: SessionStore;
@@ -53,8 +53,8 @@ interface AccountSessionPorts {
 }
 
 /**
- * Accounts of running sessions, encrypted under keys that need the id in the browser's cookie and the client's secret: what
- * is in Redis gives access to nothing, and nothing can be forged there. Methods throw `redis.unreachable`.
+ * Accounts of running sessions, encrypted. The keys need both the id in the browser's cookie and the client's secret.
+ * So the data in Redis gives no access, and cannot be forged. Methods throw `redis.unreachable`.
  */
 export function createAccountSessions(ports: AccountSessionPorts) {
   const { provider, rules, claimGrants, lifetimeMs, clock } = ports;
@@ -70,7 +70,7 @@ export function createAccountSessions(ports: AccountSessionPorts) {
       subject: accountSubject(provider.issuer, claims.subject),
     });
   };
-  /** One refresh of a session at a time; undefined: the provider refuses the account. */
+  /** Runs one refresh per session at a time. Undefined: the provider refuses the account. */
   const refresh = (id: string, state: State, ttlMs: number): Promise<State | undefined> => {
     const running = refreshes.get(id) ?? refreshState(ports, id, state, ttlMs).finally(() => refreshes.delete(id));
     refreshes.set(id, running);
@@ -78,7 +78,7 @@ export function createAccountSessions(ports: AccountSessionPorts) {
   };
 
   return {
-    /** The principal of an account; undefined where nothing gives it access. */
+    /** The principal of an account; undefined if it has no access. */
     principal: ({ claims }: ConfirmedAccount): Promise<Principal | undefined> =>
       principalOf(accountName(provider.issuer, claims), claims),
     /** The text to store for a new session. @param id of the session */
@@ -106,7 +106,7 @@ export function createAccountSessions(ports: AccountSessionPorts) {
     end: async (id: string, stored: string): Promise<void> => {
       const token = openState(ports, id, stored)?.refreshToken;
       if (token === undefined) return;
-      // The session is over anyway: what it has stored is deleted.
+      // Errors are ignored: the session is over, and its stored data is deleted anyway.
       await provider.revoke(token).catch(() => {});
     },
   };
@@ -130,7 +130,7 @@ function isDue(state: State, now: number): boolean {
   return sinceFailure < 0 || sinceFailure >= RETRY_INTERVAL_MS;
 }
 
-/** The state after a refresh, by this process or another one; undefined: the provider refuses the account. */
+/** The state after a refresh by this or another process. Undefined: the provider refuses the account. */
 async function refreshState(
   ports: AccountSessionPorts,
   id: string,
@@ -138,11 +138,11 @@ async function refreshState(
   ttlMs: number,
 ): Promise<State | undefined> {
   const { store, clock } = ports;
-  // A refresh token may be good for one use: two processes must not use the same one.
+  // Some refresh tokens can be used only once, so two processes must not use the same one.
   const release = await store.claimRefresh(id, CLAIM_TTL_MS);
   if (release === undefined) return ageOf(before, clock.now()) < MAX_AGE_MS ? before : waitForOther(ports, id, before);
   try {
-    // Another process may have refreshed it since this one has read it.
+    // Another process may have refreshed the state since this one read it.
     const { account } = await store.get(id);
     const current = account === undefined ? undefined : openState(ports, id, account);
     return current !== undefined && isDue(current, clock.now())
@@ -153,7 +153,7 @@ async function refreshState(
   }
 }
 
-/** The state after one refresh, stored; undefined: the provider refuses the account. */
+/** Refreshes once and stores the new state. Undefined: the provider refuses the account. */
 async function askProvider(
   ports: AccountSessionPorts,
   id: string,
@@ -183,7 +183,7 @@ async function askProvider(
   }
 }
 
-/** Waits for the refresh of another process. After a while, or if that failed, the state as it was. */
+/** Waits for the refresh of another process. Returns the unchanged state if it fails or takes too long. */
 async function waitForOther(ports: AccountSessionPorts, id: string, before: State): Promise<State | undefined> {
   const { store, clock } = ports;
   for (const until = clock.now() + WAIT_MS; clock.now() < until; ) {
@@ -200,21 +200,21 @@ const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts texts for storage where others may read and write. */
+/** Encrypts texts for storage that others may read and write. */
 interface Seal {
   /** @returns base64url */
   seal(text: string): string;
-  /** Undefined for a text that this key did not seal, or that was changed. */
+  /** Undefined if the text was changed, or another key sealed it. */
   open(sealed: string): string | undefined;
 }
 
 /**
- * Authenticated encryption (AES-256-GCM) under a key that is derived from both secrets (HKDF-SHA-256): neither is enough to
- * read or to forge a text.
+ * Authenticated encryption (AES-256-GCM) with a key derived from two secrets (HKDF-SHA-256). Reading or forging a text
+ * takes both.
  *
  * @param secret of this deployment
- * @param own of the one text, e.g. the id of a session: 128 random bits or more
- * @param purpose keys of different purposes are unrelated
+ * @param own secret of this one text, e.g. the id of a session: at least 128 random bits
+ * @param purpose keys for different purposes are unrelated
  */
 export function createSeal(secret: string, own: string, purpose: string): Seal {
   const key = Buffer.from(hkdfSync('sha256', JSON.stringify([secret, own]), '', purpose, 32));

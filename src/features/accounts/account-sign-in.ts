@@ -19,7 +19,7 @@ import { CALLBACK_PATH } from './settings.ts';
 const FLOW_TTL_MS = 10 * MINUTE_MS;
 const FLOW_COOKIE = 'docket-sign-in';
 
-/** Starts at the page that leads to the provider. */
+/** The page that leads to the provider. */
 export const START_PATH = '/sign-in/account';
 
 const flowSchema = z.object({
@@ -32,37 +32,37 @@ const flowSchema = z.object({
 });
 type Flow = z.infer<typeof flowSchema>;
 
-/** How a sign-in begins: at another address of this page, or at the provider. */
+/** How a sign-in starts: at the provider, at the registered address of this page, or not at all. */
 export type SignInStart =
   | { readonly to: 'provider' | 'own_address'; readonly url: URL }
   | { readonly to: 'nowhere'; readonly why: 'insecure' };
 
-/** How a callback ended. `to`: the path to continue at, as it was when the sign-in began. */
+/** The result of a callback. `to`: the path to continue at, from the start of the sign-in. */
 export type SignInEnd =
   | { readonly signedIn: true; readonly to: string; readonly name: string; readonly canRefresh: boolean }
   | {
       readonly signedIn: false;
       /**
-       * - `flow`: another browser, or none, began this sign-in, or too long ago;
+       * - `flow`: the sign-in began too long ago, or not in this browser;
        * - `insecure`: neither TLS nor a loopback name;
        * - `provider`: see `error`;
-       * - `no_access`: the provider confirmed the account, and nothing gives it access.
+       * - `no_access`: the provider confirmed the account, but it has no access.
        */
       readonly why: 'flow' | 'insecure' | 'provider' | 'no_access';
       readonly to?: string;
       readonly error?: DocketError;
       readonly account?: AccountView;
-      /** Too many refusals of this address. */
+      /** Seconds to wait, if this address had too many refusals. */
       readonly retryAfterS?: number;
     };
 
-/** An account without access, for the page that says what an administrator has to do. */
+/** An account without access, for the page that says what an administrator can do. */
 export interface AccountView {
   readonly name: string;
   readonly issuer: string;
   readonly claims: AccountClaims;
   readonly rolesClaim: string;
-  /** Where an administrator may add access: the file of accounts, values of the claim, or both. */
+  /** Where an administrator can grant access: in the mapping file, by values of the claim, or both. */
   readonly sources: AccessSources;
 }
 
@@ -82,9 +82,10 @@ interface AccountSignInPorts {
 }
 
 /**
- * Sign-in with an account of the provider. What the callback has to match travels in a cookie of the browser that began
+ * Sign-in with an account of the provider. A cookie in the browser keeps the values that the callback must match
  * (HttpOnly, ten minutes; SameSite=Lax, because the provider's redirect comes from another site). The cookie is not
- * encrypted: its browser may know all of it, and a key from the client's secret would let every visitor test guesses of it.
+ * encrypted: its browser may know everything in it, and a key derived from the client's secret would let every visitor
+ * test guesses of that secret.
  */
 export function createAccountSignIn(ports: AccountSignInPorts) {
   const { provider, accounts, loginThrottle, clock, log } = ports;
@@ -125,11 +126,11 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
 
   return {
     providerName: provider.name,
-    /** Begins a sign-in. Throws `oidc.*`. @param to a path of this page */
+    /** Begins a sign-in. Throws `oidc.*`. @param to path on this page to continue at */
     begin: async (context: Context<Env>, to: string): Promise<SignInStart> => {
       const home = new URL(provider.redirectUrl);
       const { host, secure } = context.get('client');
-      // The cookie of the sign-in must reach the callback: both need the same host.
+      // The callback must receive the cookie of the sign-in, so both need the same host.
       const isHome = host === home.host && secure === (home.protocol === 'https:');
       if (!isHome && context.req.query('at') !== 'home') {
         home.pathname = home.pathname.slice(0, -CALLBACK_PATH.length) + START_PATH;
@@ -142,7 +143,7 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
       flows.write(context, { ...checks, to, until: clock.now() + FLOW_TTL_MS });
       return { to: 'provider', url };
     },
-    /** Ends a sign-in: the request is the provider's redirect. Throws `redis.unreachable`. */
+    /** Completes a sign-in. The request is the provider's redirect. Throws `redis.unreachable`. */
     complete: async (context: Context<Env>, sessions: Sessions): Promise<SignInEnd> => {
       if (isUnprotected(context)) return { signedIn: false, why: 'insecure' };
       const query = new URL(context.req.url).searchParams;
@@ -151,7 +152,7 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
         const why = 'the browser did not begin this sign-in, or more than ten minutes ago';
         return refuse(context, { why }, { why: 'flow' });
       }
-      // Once: the same redirect again is refused.
+      // Only one use: the same redirect is refused the next time.
       flows.clear(context);
       const { to } = flow;
       let account: ConfirmedAccount;
@@ -163,7 +164,7 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
       }
       return admit(context, sessions, account, flow);
     },
-    /** The page at which the provider ends its own session; undefined where it has none or does not answer. */
+    /** The page where the provider ends its own session. Undefined if it has none or does not answer. */
     providerSignOut: (): Promise<URL | undefined> =>
       provider
         .endSessionUrl(provider.redirectUrl.slice(0, -CALLBACK_PATH.length) + RETURN_PATH)
@@ -176,7 +177,7 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
 
 export type AccountSignIn = ReturnType<typeof createAccountSignIn>;
 
-/** Where the provider's own sign-out returns to: registered at the provider as well. */
+/** The path that the provider's sign-out returns to. It must also be registered at the provider. */
 const RETURN_PATH = '/sign-in';
 
 const isSameState = (expected: string, presented: readonly string[]): boolean => {
@@ -184,7 +185,7 @@ const isSameState = (expected: string, presented: readonly string[]): boolean =>
   return state !== undefined && others.length === 0 && equalBytes(Buffer.from(expected), Buffer.from(state));
 };
 
-/** The cookie of a sign-in that has begun. A second one replaces the first: the newest tab counts. */
+/** The cookie of a started sign-in. A second sign-in replaces it, so the newest tab counts. */
 function flowCookies({ clock }: Pick<AccountSignInPorts, 'clock'>) {
   const attributes = (secure: boolean) => ({ path: '/', httpOnly: true, sameSite: 'Lax', secure }) as const;
   return {

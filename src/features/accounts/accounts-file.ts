@@ -18,11 +18,11 @@ const FORMAT: YamlListFormat<AccountRule> = {
 /** The entries of the mapping file. Throws `config.invalid` with its path. */
 export const readAccounts = (path: string): Promise<readonly AccountRule[]> => readYamlList(path, FORMAT);
 
-/** What the deployment's mapping file and claim say about accounts. Throws as `readAccounts`. */
+/** Reads which accounts the mapping file and the claim can admit. Throws what `readAccounts` throws. */
 export const readMayAdmit = async ({ accounts, claimGrantsAccess: claimGrants }: OidcSettings): Promise<MayAdmit> =>
   mayAdmit({ rules: accounts === undefined ? [] : await readAccounts(accounts), claimGrants });
 
-/** Reads the mapping file and watches it: a changed file applies to running sessions within seconds. As `watchYamlList`. */
+/** Reads and watches the mapping file with `watchYamlList`. Changes apply to running sessions within seconds. */
 export async function watchAccounts(
   path: string,
   { clock, log }: { readonly clock: Clock; readonly log: Log },

@@ -1,7 +1,7 @@
 import type { Feature } from '../../compose/feature.ts';
 import { OIDC_CONFIG, oidcSettings } from './settings.ts';
 
-/** Sign-in of people with their accounts of an OpenID provider. */
+/** People sign in with their accounts of an OpenID provider. */
 export const accounts: Feature = {
   name: 'accounts',
   config: OIDC_CONFIG,

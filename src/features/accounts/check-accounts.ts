@@ -22,7 +22,7 @@ import { type OidcSettings, oidcSettings } from './settings.ts';
 
 type Metadata = Readonly<ServerMetadata>;
 
-/** Checks issuer, client and redirect URL at the OpenID provider, and the file of accounts. Nobody signs in. */
+/** Checks issuer, client and redirect URL at the OpenID provider, and the mapping file. Does not sign anybody in. */
 export async function checkAccounts(context: AppContext): Promise<readonly Finding[]> {
   const settings = oidcSettings(context.config);
   if (settings === undefined) return [];
@@ -59,7 +59,7 @@ const NO_PROXY: Finding = {
   ),
 };
 
-/** What the provider says about itself, against what a sign-in needs. */
+/** Compares the provider's metadata with what a sign-in needs. */
 export function evaluateMetadata(metadata: Metadata, settings: Pick<OidcSettings, 'issuer' | 'scopes'>): CheckResult {
   const {
     authorization_endpoint: authorization,
@@ -87,7 +87,7 @@ export function evaluateMetadata(metadata: Metadata, settings: Pick<OidcSettings
   return ok(`${settings.issuer}, scopes ${requested.join(' ')}, ${signOut}`);
 }
 
-/** Redeems a made-up refresh token: the provider refuses it only after it has accepted the client. */
+/** Redeems a made-up refresh token. The provider only refuses the token after it has accepted the client. */
 async function checkClient(provider: IdentityProvider): Promise<CheckResult> {
   const claims = { subject: 'docket doctor', emailVerified: false, groups: [], groupsOmitted: false };
   try {
@@ -99,7 +99,7 @@ async function checkClient(provider: IdentityProvider): Promise<CheckResult> {
   return warn('the provider accepted a made-up refresh token', 'Do not use this provider.');
 }
 
-/** Asks for a sign-in without interaction: a provider sends that back to a registered redirect URL only. */
+/** Requests a sign-in without interaction. A provider redirects such a request only to a registered URL. */
 async function checkRedirect(provider: IdentityProvider, fetch: Fetch): Promise<CheckResult> {
   const url = await provider.authorizationUrl(newFlowChecks());
   url.searchParams.set('prompt', 'none');
@@ -138,7 +138,7 @@ export function evaluateRedirect(
   );
 }
 
-/** @param mode of the file; its permission bits count */
+/** @param mode of the file; only its permission bits are used */
 export function evaluateAccounts(count: number, mode: number): CheckResult {
   const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
   if ((mode & 0o022) !== 0) {

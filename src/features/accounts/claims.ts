@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { sha256 } from '../../base/sha256.ts';
 
-/** Bounds of what is kept of an ID token. */
+/** Limits of what is kept from an ID token. */
 const MAX_GROUPS = 1_000;
 const MAX_VALUE_LENGTH = 256;
-/** The audit log searches for names up to this length. */
+/** The audit log can search for names up to this length. */
 const MAX_NAME_LENGTH = 100;
 
 /** What the provider says about an account. */
@@ -12,13 +12,13 @@ export const accountClaimsSchema = z.object({
   /** Stable id of the account at the provider (`sub`). */
   subject: z.string().min(1),
   email: z.string().optional(),
-  /** Only `true` counts: an unverified address may be anybody's. */
+  /** Only `true` counts: an unverified address may belong to somebody else. */
   emailVerified: z.boolean(),
-  /** For display: the provider may let its users change it. */
+  /** Only for display: the provider may let its users change it. */
   username: z.string().optional(),
-  /** The values of the claim with roles or groups. */
+  /** Values of the claim that has roles or groups. */
   groups: z.array(z.string()),
-  /** The provider left the groups out because there are too many. */
+  /** The provider left out the groups, because there are too many. */
   groupsOmitted: z.boolean(),
 });
 export type AccountClaims = z.infer<typeof accountClaimsSchema>;
@@ -26,7 +26,7 @@ export type AccountClaims = z.infer<typeof accountClaimsSchema>;
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * The claims of an ID token, whose signature and audience were checked, or of a UserInfo response.
+ * Parses the claims of a UserInfo response, or of an ID token whose signature and audience were checked.
  *
  * @param rolesClaim a claim, or a path such as `realm_access.roles`
  */
@@ -44,18 +44,18 @@ export function parseClaims(claims: Claims, subject: string, rolesClaim: string)
   };
 }
 
-/** Whether the claims lack something that access may be mapped from. */
+/** Whether a claim is missing that access may depend on. */
 export const isIncomplete = (claims: Claims, rolesClaim: string): boolean =>
   claims.email === undefined || claimAt(claims, rolesClaim) === undefined;
 
-/** The claims of both; those of the ID token count. Its address is verified only if the ID token, or both, say so. */
+/** Merges both; claims of the ID token win. Its address counts as verified only if the ID token, or both, say so. */
 export function mergeClaims(userInfo: Claims, idToken: Claims): Claims {
   const merged = { ...userInfo, ...idToken };
   const isOtherAddress = idToken.email !== undefined && userInfo.email !== idToken.email;
   return isOtherAddress ? { ...merged, email_verified: idToken.email_verified } : merged;
 }
 
-/** Claims from UserInfo alone: an address or groups that it does not have at all are as they were before. */
+/** Claims from UserInfo alone. If it has no address or no groups at all, the previous ones stay. */
 export function keepMissing(
   claims: AccountClaims,
   before: AccountClaims,
@@ -72,7 +72,7 @@ export function keepMissing(
   };
 }
 
-/** A claim by its own name, which may contain dots, or by a path. */
+/** A claim by its name, which may contain dots, or by a path. */
 function claimAt(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let found: unknown = claims;
@@ -83,13 +83,13 @@ function claimAt(claims: Claims, name: string): unknown {
   return found;
 }
 
-/** A claim with one value may be a text instead of a list. */
+/** A claim with one value may be a string instead of a list. */
 function valuesOf(claim: unknown): string[] {
   const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
   return values.flatMap((value) => textOf(value) ?? []).slice(0, MAX_GROUPS);
 }
 
-/** Entra ID names a place to ask instead of more than 200 groups (`_claim_names`, `hasgroups`). */
+/** For more than 200 groups, Entra ID only names an endpoint to read them from (`_claim_names`, `hasgroups`). */
 function isOmitted({ _claim_names: names, hasgroups }: Claims, rolesClaim: string): boolean {
   return (
     (rolesClaim === 'groups' && (hasgroups === true || hasgroups === 'true')) ||
@@ -97,13 +97,13 @@ function isOmitted({ _claim_names: names, hasgroups }: Claims, rolesClaim: strin
   );
 }
 
-/** Longer values are left out: a truncated one could equal another group. */
+/** Longer values are left out: a truncated one could match another group. */
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= MAX_VALUE_LENGTH ? value : undefined;
 
 /**
- * The name of an account on the page and in the audit log: its verified e-mail address. Any other name has a part that is
- * derived from issuer and subject, so that a renamed account cannot take another one's.
+ * The name of an account on the page and in the audit log: its verified e-mail address. Any other name gets a part
+ * derived from issuer and subject, so that a renamed account cannot take the name of another.
  */
 export function accountName(issuer: string, { subject, email, emailVerified, username }: AccountClaims): string {
   if (email !== undefined && emailVerified && email.length <= MAX_NAME_LENGTH && isPrintable(email)) return email;
@@ -112,7 +112,7 @@ export function accountName(issuer: string, { subject, email, emailVerified, use
   return `${label.slice(0, MAX_NAME_LENGTH - id.length - 3)} (${id})`;
 }
 
-/** Identifies an account of a provider; it never changes. */
+/** Identifies an account of a provider, and never changes. */
 export const accountSubject = (issuer: string, subject: string): string => `${issuer} ${subject}`;
 
 const isPrintable = (text: string): boolean => /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text);

@@ -13,7 +13,7 @@ import { openIdProvider } from './provider.ts';
 import { boundedFetch } from './provider-fetch.ts';
 import type { OidcSettings } from './settings.ts';
 
-/** The sign-in at the provider of these settings. Throws as `AccountSetup.open`. */
+/** Opens the sign-in for these settings. Throws what `AccountSetup.open` throws. */
 export async function openAccounts(
   context: AppContext,
   settings: OidcSettings,

@@ -3,7 +3,7 @@ import { DocketError, errorMessage } from '../../base/error.ts';
 import { type Redactor, redactUntrusted } from '../../base/secrets/redactor.ts';
 import { oneLine } from '../../base/text/bidi.ts';
 
-/** The errors of a provider: what an administrator or the person who signs in has to do differs. */
+/** The errors of a provider. They differ in what the administrator or the person who signs in has to do. */
 type ProviderErrorCode = 'oidc.unavailable' | 'oidc.client_refused' | 'oidc.refused' | 'oidc.invalid_response';
 
 /** OAuth errors that are about the provider's state (RFC 6749 §4.1.2.1, RFC 8628 §3.5). */
@@ -18,7 +18,7 @@ const ABOUT_CLIENT: ReadonlySet<string> = new Set([
   'unsupported_grant_type',
   'unsupported_response_type',
 ]);
-/** Codes of the OpenID client for responses that cannot be used. Any other is about the connection. */
+/** Codes of the OpenID client for unusable responses. Any other code is about the connection. */
 const INVALID: ReadonlySet<string> = new Set([
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -55,13 +55,13 @@ const MESSAGES: Readonly<Record<ProviderErrorCode, { message: string; expected: 
   },
 };
 
-/** @param got never a secret */
+/** @param got must not contain a secret */
 export const providerError = (code: ProviderErrorCode, issuer: string, got: string, cause?: unknown): DocketError => {
   const { message, expected, next } = MESSAGES[code];
   return new DocketError(code, message, { where: issuer, expected, got, next, cause });
 };
 
-/** An error of the OpenID client as ours. Texts of the provider are redacted and shortened. */
+/** Converts an error of the OpenID client. Redacts and shortens texts of the provider. */
 export function toProviderError(thrown: unknown, issuer: string, redact: Redactor['redact']): DocketError {
   if (thrown instanceof DocketError) return thrown;
   const clean = (text: string): string => oneLine(redactUntrusted(text, redact), 300);
@@ -84,7 +84,7 @@ function codeOf(error: string): ProviderErrorCode {
   return ABOUT_CLIENT.has(error) ? 'oidc.client_refused' : 'oidc.refused';
 }
 
-/** The innermost causes say what happened: `fetch failed` alone does not help. */
+/** The innermost causes say what happened. `fetch failed` alone does not help. */
 function describe(thrown: unknown): string {
   const parts: string[] = [];
   for (let error: unknown = thrown; error instanceof Error && parts.length < 4; error = error.cause) {
@@ -94,7 +94,7 @@ function describe(thrown: unknown): string {
   return [...new Set(parts)].join(': ') || String(thrown);
 }
 
-/** The name of the claim that did not match, which the client keeps beside the message; never its value. */
+/** The name of the claim that did not match, from the error's cause. Never its value. */
 function claimOf({ cause }: Error): string | undefined {
   if (typeof cause !== 'object' || cause === null) return undefined;
   const names: readonly unknown[] = [

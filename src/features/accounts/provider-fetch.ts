@@ -1,12 +1,12 @@
 import { type FindProxy, NO_PROXIES } from '../../base/net/proxies.ts';
 import { MINUTE_MS } from '../../base/time.ts';
 
-/** Of one request to the provider: a person waits for the page. */
+/** Timeout of a request to the provider: a person is waiting for the page. */
 const REQUEST_TIMEOUT_MS = 5_000;
 /** Key sets and ID tokens with many groups are far smaller. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** As the global one, as far as the OpenID client uses it. */
+/** The part of the global `fetch` that the OpenID client uses. */
 export type Fetch = (url: string, options: FetchOptions) => Promise<Response>;
 
 interface FetchOptions {
@@ -17,7 +17,7 @@ interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Fetches with bounds of time and size, and without following redirects: the provider may be broken or lie. */
+/** Fetches with limits on time and size, and does not follow redirects: the provider may be broken or malicious. */
 export const boundedFetch =
   (timeoutMs: number = REQUEST_TIMEOUT_MS, findProxy: FindProxy = NO_PROXIES): Fetch =>
   async (url, { method, headers, body, signal }) => {
@@ -43,7 +43,7 @@ export const boundedFetch =
     return new Response(hasBody ? Buffer.concat(chunks) : null, { status, statusText, headers: response.headers });
   };
 
-/** Node's own fetch; through a proxy that of undici, whose connections can be made by us. */
+/** Node's own fetch. Through a proxy it is undici's, which can use our own connections. */
 async function fetchThrough(findProxy: FindProxy, url: string): Promise<typeof fetch> {
   if (findProxy(new URL(url)) === undefined) return fetch;
   const [undici, { proxiedConnector }] = await Promise.all([
@@ -51,7 +51,7 @@ async function fetchThrough(findProxy: FindProxy, url: string): Promise<typeof f
     import('../../base/net/proxied-connector.ts'),
   ]);
   const connect = proxiedConnector(findProxy, { timeout: REQUEST_TIMEOUT_MS });
-  // The types of both fetches differ; the values are the same.
+  // Only the types of the two fetches differ.
   return ((input: string, init: object) =>
     undici.fetch(input, { ...init, dispatcher: new undici.Agent({ connect, keepAliveTimeout: 1 }) })) as typeof fetch;
 }

@@ -9,13 +9,13 @@ import { providerError, toProviderError } from './provider-errors.ts';
 import { boundedFetch, type Fetch } from './provider-fetch.ts';
 import { DEFAULT_OIDC_SCOPES, type OidcSettings } from './settings.ts';
 
-/** The provider's endpoints are read again after this time; its keys for each ID token. */
+/** The provider's endpoints are read again after this time. Its keys are read for each ID token. */
 const METADATA_TTL_MS = HOUR_MS;
-/** While the provider does not answer, refreshes of all sessions of the process fail at once for this long. */
+/** After the provider did not answer, all refreshes of this process fail at once for this long. */
 const UNAVAILABLE_MS = 20 * SECOND_MS;
 const GOOGLE = 'https://accounts.google.com';
 
-/** What a sign-in has to match: made for one browser, and used once. */
+/** The values that a callback must match. They are made for one browser, and used once. */
 export interface FlowChecks {
   readonly state: string;
   readonly nonce: string;
@@ -23,10 +23,10 @@ export interface FlowChecks {
   readonly verifier: string;
 }
 
-/** An account as the provider confirmed it just now. */
+/** An account that the provider has just confirmed. */
 export interface ConfirmedAccount {
   readonly claims: AccountClaims;
-  /** Absent: the account cannot be confirmed again without a new sign-in. */
+  /** Absent: only a new sign-in can confirm the account again. */
   readonly refreshToken: string | undefined;
 }
 
@@ -45,9 +45,9 @@ export const newFlowChecks = (): FlowChecks => ({
 });
 
 /**
- * An OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE). It is asked when it is needed first: one that
- * is down does not keep Docket from starting. Methods throw `oidc.unavailable`, `oidc.client_refused`, `oidc.refused` and
- * `oidc.invalid_response`.
+ * An OpenID provider (OpenID Connect Core 1.0, authorization code flow with PKCE). It is first called when it is
+ * needed, so Docket starts even while the provider is down. Methods throw `oidc.unavailable`, `oidc.client_refused`,
+ * `oidc.refused` and `oidc.invalid_response`.
  */
 export function openIdProvider(ports: ProviderPorts) {
   const { settings, redactor, clock } = ports;
@@ -64,10 +64,10 @@ export function openIdProvider(ports: ProviderPorts) {
       throw error;
     }
   };
-  // A new configuration has no keys cached: a rotation of the provider's keys takes effect at once, and a withdrawn key as well.
+  // A new configuration has no cached keys, so new and withdrawn keys of the provider take effect at once.
   const configure = async (): Promise<oidc.Configuration> => configureClient(await load.current(), ports);
 
-  /** @param before given where no ID token came: what UserInfo lacks is as it was */
+  /** @param before the previous claims, if there was no ID token: they fill in what UserInfo lacks */
   const confirmed = async (
     configuration: oidc.Configuration,
     tokens: oidc.TokenEndpointResponse,
@@ -88,11 +88,11 @@ export function openIdProvider(ports: ProviderPorts) {
 
   return {
     issuer,
-    /** Host name of the issuer, for people. */
+    /** Host name of the issuer, for display. */
     name: new URL(issuer).host,
-    /** The page of this deployment that the provider sends browsers back to. */
+    /** The URL of this deployment to which the provider sends browsers back. */
     redirectUrl,
-    /** The page of the provider at which a person signs in. */
+    /** The provider's page where a person signs in. */
     authorizationUrl: ({ state, nonce, verifier }: FlowChecks): Promise<URL> =>
       attempt(async () => {
         const configuration = await configure();
@@ -111,7 +111,7 @@ export function openIdProvider(ports: ProviderPorts) {
     exchange: (query: URLSearchParams, { state, nonce, verifier }: FlowChecks): Promise<ConfirmedAccount> =>
       attempt(async () => {
         const configuration = await configure();
-        // The registered URL, not the one of the request: a client writes the Host header.
+        // Uses the registered URL, because a client can write any Host header.
         const callback = new URL(redirectUrl);
         callback.search = query.toString();
         const code = query.get('code');
@@ -131,7 +131,7 @@ export function openIdProvider(ports: ProviderPorts) {
         };
       }),
     /**
-     * Confirms an account again. Fails at once for a while after the provider did not answer.
+     * Confirms an account again. For a while after the provider did not answer, fails at once.
      *
      * @param before the claims of the last confirmation
      */
@@ -145,7 +145,7 @@ export function openIdProvider(ports: ProviderPorts) {
         remember(tokens);
         const claims = tokens.claims();
         const { subject } = before;
-        // OpenID Connect Core 1.0 §12.2.
+        // The subject must stay the same: OpenID Connect Core 1.0 §12.2.
         if (claims !== undefined && claims.sub !== subject)
           throw providerError('oidc.refused', issuer, 'another account (sub)');
         return {
@@ -154,31 +154,32 @@ export function openIdProvider(ports: ProviderPorts) {
         };
       });
     },
-    /** Ends a refresh token, where the provider can. */
+    /** Revokes a refresh token, if the provider supports it. */
     revoke: (refreshToken: string): Promise<void> =>
       attempt(async () => {
         const configuration = await configure();
         if (configuration.serverMetadata().revocation_endpoint === undefined) return;
         await oidc.tokenRevocation(configuration, refreshToken, { token_type_hint: 'refresh_token' });
       }),
-    /** The page of the provider that ends its own session and returns to `returnTo`; undefined where it has none. */
+    /** The provider's page that ends its own session and returns to `returnTo`; undefined if it has none. */
     endSessionUrl: (returnTo: string): Promise<URL | undefined> =>
       attempt(async () => {
         const configuration = await configure();
         if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
-        // Without an ID token as hint, which would be in the browser's history: the provider asks the person instead.
+        // Sends no ID token as a hint, because it would stay in the browser's history. The provider asks the person
+        // instead.
         return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo });
       }),
-    /** The provider's metadata, read again. */
+    /** The provider's metadata, freshly read. */
     discover: () => attempt(() => load.fresh()),
   };
 }
 export type IdentityProvider = ReturnType<typeof openIdProvider>;
 
-/** Google gives refresh tokens by parameters instead of the scope `offline_access`. */
+/** Google returns refresh tokens for these parameters, not for the scope `offline_access`. */
 const GOOGLE_OFFLINE = { access_type: 'offline', prompt: 'consent' };
 
-/** @param supported by the provider, if its metadata list them */
+/** @param supported by the provider, if its metadata lists them */
 export function requestedScopes(
   { scopes }: Pick<OidcSettings, 'scopes'>,
   supported: readonly string[] | undefined,
@@ -190,21 +191,21 @@ export function requestedScopes(
 function configureClient(metadata: oidc.ServerMetadata, { settings, secret, fetch }: ProviderPorts) {
   const { issuer, clientId } = settings;
   const methods = metadata.token_endpoint_auth_methods_supported;
-  // OpenID Connect Discovery 1.0 §3: without a list, Basic.
+  // If the list is missing, the default is Basic: OpenID Connect Discovery 1.0 §3.
   const usesPost = methods !== undefined && !methods.includes('client_secret_basic');
   const authentication = usesPost ? oidc.ClientSecretPost : oidc.ClientSecretBasic;
   const configuration = new oidc.Configuration(metadata, clientId, undefined, authentication(secret.reveal()));
   configuration[oidc.customFetch] = fetch ?? boundedFetch();
-  // Its signature as well, although the ID token comes from the provider's own endpoint.
+  // Verifies the signature too, although the ID token comes from the provider's own endpoint.
   oidc.enableNonRepudiationChecks(configuration);
   if (isPlain(issuer)) oidc.allowInsecureRequests(configuration);
   return configuration;
 }
 
-/** The configuration allows this for names of this machine only. */
+/** The configuration only allows this for names of this machine. */
 const isPlain = (issuer: string): boolean => issuer.startsWith('http:');
 
-/** Discovery, cached. An answer that is too old stays in use while the provider does not answer. */
+/** Cached discovery. While the provider does not answer, an outdated result stays in use. */
 function metadataLoader({ settings, clock, fetch = boundedFetch() }: ProviderPorts) {
   const { issuer, clientId } = settings;
   let cached: { readonly metadata: oidc.ServerMetadata; readonly until: number } | undefined;
@@ -215,7 +216,7 @@ function metadataLoader({ settings, clock, fetch = boundedFetch() }: ProviderPor
       execute: isPlain(issuer) ? [oidc.allowInsecureRequests] : [],
     });
     const metadata = configuration.serverMetadata();
-    // The client accepts the placeholder issuer of a provider for all tenants: anybody's accounts.
+    // The client accepts the placeholder issuer of a multi-tenant provider, which would admit anybody's accounts.
     if (metadata.issuer !== issuer && metadata.issuer !== new URL(issuer).href) {
       throw providerError(
         'oidc.invalid_response',

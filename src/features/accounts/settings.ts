@@ -3,16 +3,16 @@ import type { Config, ConfigPart } from '../../base/config/config.ts';
 import { isLoopback } from '../../base/net/host.ts';
 import { parseSecretRef, type SecretRef } from '../../base/secrets/secret.ts';
 
-/** The path of the page to which the provider sends the browser back. */
+/** The path to which the provider sends browsers back. */
 export const CALLBACK_PATH = '/sign-in/callback';
 
-/** Scopes that are requested unless DOCKET_OIDC_SCOPES says otherwise; `offline_access` only from providers that list it. */
+/** Scopes to request if DOCKET_OIDC_SCOPES is not set. `offline_access` is added for providers that list it. */
 export const DEFAULT_OIDC_SCOPES = ['openid', 'profile', 'email'] as const;
 
-/** The claim with groups or roles unless DOCKET_OIDC_ROLES_CLAIM says otherwise. */
+/** The claim with groups or roles if DOCKET_OIDC_ROLES_CLAIM is not set. */
 const DEFAULT_ROLES_CLAIM = 'groups';
 
-/** TLS, or this machine: codes and tokens must not travel in clear. */
+/** TLS, or this machine: codes and tokens must not travel unencrypted. */
 const isProtected = ({ protocol, hostname }: URL): boolean =>
   protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 
@@ -31,7 +31,7 @@ const protectedUrl = (error: string, accepts: (url: URL) => boolean = () => true
     )
     .optional();
 
-/** Sign-in with accounts of an OpenID provider. The client's secret is a reference. */
+/** Variables of the sign-in with an OpenID provider. The client's secret is a reference. */
 const oidcVariables = {
   DOCKET_OIDC_ISSUER: protectedUrl(
     'the issuer of the OpenID provider as it writes itself, https://… without user, password, query and fragment (http:// only on this machine)',
@@ -69,7 +69,7 @@ const oidcVariables = {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Errors of combinations of variables, formatted as by `readConfig`: an incomplete sign-in must not be ignored. */
+/** Errors of combinations of variables, in the format of `readConfig`. An incomplete sign-in must not be ignored. */
 function oidcDiagnostics(values: Variables): string[] {
   const some = Object.keys(oidcVariables).find((name) => values[name] !== undefined);
   if (some === undefined) return [];
@@ -78,7 +78,7 @@ function oidcDiagnostics(values: Variables): string[] {
     ['DOCKET_OIDC_CLIENT_ID'],
     ['DOCKET_OIDC_CLIENT_SECRET'],
     ['DOCKET_OIDC_REDIRECT_URL', 'DOCKET_PUBLIC_URL'],
-    // With neither, no account is admitted.
+    // Without either, no account would be admitted.
     ['DOCKET_OIDC_ACCOUNTS', 'DOCKET_OIDC_ROLES_CLAIM'],
   ];
   const missing = needed
@@ -97,12 +97,9 @@ export const OIDC_CONFIG = {
   accessFile: 'DOCKET_OIDC_ACCOUNTS',
 } as const satisfies ConfigPart;
 
-/**
- * What the provider knows of Docket, and Docket of the provider, of a configuration that `oidcDiagnostics` found complete;
- * undefined where accounts cannot sign in.
- */
+/** The settings of the sign-in, if `oidcDiagnostics` found them complete; undefined if accounts cannot sign in. */
 export function oidcSettings(config: Config) {
-  // `readConfig` has read them with `OIDC_CONFIG`.
+  // `readConfig` has read these variables with `OIDC_CONFIG`.
   const values = config as Config & Partial<z.infer<z.ZodObject<typeof oidcVariables>>>;
   const {
     DOCKET_OIDC_ISSUER: issuer,
@@ -119,12 +116,12 @@ export function oidcSettings(config: Config) {
     issuer,
     clientId,
     clientSecret,
-    /** Registered at the provider. */
+    /** Must be registered at the provider. */
     redirectUrl,
     /** Default: `DEFAULT_OIDC_SCOPES`. */
     scopes: values.DOCKET_OIDC_SCOPES,
     rolesClaim: rolesClaim ?? DEFAULT_ROLES_CLAIM,
-    /** Whether values of the claim such as `docket:viewer:acme` give access by themselves. */
+    /** Whether values of the claim such as `docket:viewer:acme` grant access without an entry. */
     claimGrantsAccess: rolesClaim !== undefined,
     /** Path of the mapping file. */
     accounts: values.DOCKET_OIDC_ACCOUNTS,

@@ -9,15 +9,15 @@ import { findPeriod } from '../../services/listings/period-words.ts';
 import { deliveriesOf, exactOr, type ReceivedDelivery, recipientTerm } from '../../services/listings/received.ts';
 import { runsWithPrefix } from '../../services/runs/resolve-id.ts';
 
-/** The first matches of a group, and how many there are. */
+/** The first matches of a group, and their total number. */
 export interface SearchGroup<Match> {
   readonly matches: readonly Match[];
   readonly total: number;
-  /** There are `total` or more. */
+  /** `total` is a lower limit: counting stopped there. */
   readonly isMinimum: boolean;
 }
 
-/** A recipient, with the runs that delivered to it: the newest deliveries of these. */
+/** A recipient, with the newest deliveries of the runs that delivered to it. */
 export interface FoundRecipient extends SearchGroup<ReceivedDelivery> {
   readonly org: string;
   readonly recipient: string;
@@ -25,13 +25,13 @@ export interface FoundRecipient extends SearchGroup<ReceivedDelivery> {
 
 export interface SearchResult {
   readonly period: SearchQuery['period'];
-  /** Lower case, without the period. */
+  /** The words of the search in lower case, without its period. */
   readonly words: readonly string[];
   readonly reports: SearchGroup<FoundReport>;
-  /** By the start of their id, or by their period and report. */
+  /** Found by the start of their id, or by their period and report. */
   readonly runs: SearchGroup<RunRecord>;
   readonly recipients: SearchGroup<FoundRecipient>;
-  /** Of a complete address: the places in definitions that name it. */
+  /** For a complete address: where definitions name it. */
   readonly mentions: readonly Mention[];
 }
 
@@ -40,21 +40,21 @@ type Services = AdminServices;
 /** @param orgs the organizations that the principal may see */
 export type FindMatches = (text: string, orgs: readonly string[] | '*') => Promise<SearchResult>;
 
-/** Matches shown in each group. */
+/** Maximum matches shown in each group. */
 const MAX_REPORTS = 10;
 const MAX_RUNS = 10;
 const MAX_RECIPIENTS = 5;
 const MAX_RUNS_OF_RECIPIENT = 5;
-/** Runs are counted so far. */
+/** Runs are counted up to this number. */
 const MAX_COUNT = 100;
-/** Shorter words match too much. */
+/** Shorter words would match too many recipients. */
 const MIN_RECIPIENT_LETTERS = 2;
 
 const none = { matches: [], total: 0, isMinimum: false } as const;
 
 /**
- * Searches reports (id and title), runs (start of the id, period) and recipients (part of the address), each among the
- * visible organizations. Throws `redis.unreachable`.
+ * Searches reports (id and title), runs (start of the id, period) and recipients (part of the address) of the visible
+ * organizations. Throws `redis.unreachable`.
  */
 export async function findMatches(
   text: string,
@@ -117,7 +117,7 @@ async function searchRuns(
   };
 }
 
-/** The newest runs of a filter, and their number. */
+/** The newest runs of a filter, and their total number. */
 async function runsOf(
   filter: Omit<RunFilter, 'limit' | 'after'>,
   max: number,
@@ -164,16 +164,16 @@ async function receivedBy(
   return { org, recipient, matches, total, isMinimum };
 }
 
-/** What somebody typed into the search box. Runs match whose period begins on one of the days that the text names. */
+/** The parsed text of the search box. A run matches if its period begins on one of the days that the text names. */
 interface SearchQuery extends ReturnType<typeof findPeriod> {
-  /** The first digits of an id; null where the text is none. */
+  /** The first digits of an id; null if the text is not an id. */
   readonly idPrefix: string | null;
 }
 
-/** Hex digits from which a text is taken for the start of an id. */
+/** From this many hex digits on, a text counts as the start of an id. */
 const MIN_ID_DIGITS = 4;
 
-/** @param now as for `findPeriod` */
+/** @param now see `findPeriod` */
 export function parseSearch(text: string, now: number): SearchQuery {
   const found = findPeriod(text, now);
   const [only = '', ...others] = found.allWords;

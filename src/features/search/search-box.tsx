@@ -1,7 +1,7 @@
 /**
- * The search in the header of each page; the script focuses it on `/`.
+ * The search field in the header of each page. The script focuses it on `/`.
  *
- * @param self path and query of the page: the page of results shows what was searched for
+ * @param self path and query of the page; the page of results keeps its search text in the field
  */
 export const SearchBox = ({ self }: { readonly self: string }) => {
   const { pathname, searchParams } = new URL(self, 'http://docket.invalid');

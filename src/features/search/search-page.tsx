@@ -7,12 +7,12 @@ import { ReportLink, RunTable } from '../../admin/page/components/run-table.tsx'
 import type { FoundRecipient, SearchGroup, SearchResult } from './find-matches.ts';
 
 export interface SearchData {
-  /** What was typed; empty before a search. */
+  /** The search text; empty before a search. */
   readonly text: string;
   readonly result: SearchResult;
 }
 
-/** The results of a search: reports, runs, and recipients with what each got. */
+/** The results of a search: reports, runs, and recipients with their deliveries. */
 export const Search = ({ layout, data: { text, result } }: ViewProps<SearchData>) => {
   const { period, reports, runs, recipients, mentions } = result;
   const total = reports.total + runs.total + recipients.total + mentions.length;
@@ -127,7 +127,7 @@ const countText = ({ total, isMinimum }: SearchGroup<unknown>, one: string): str
 
 const headingOf = (group: SearchGroup<unknown>, one: string): string => countText(group, one);
 
-/** Says how many of a group are shown, where that is not all. */
+/** Says how many matches are shown, if that is not all of them. */
 const More = ({ group, children }: PropsWithChildren<{ readonly group: SearchGroup<unknown> }>) =>
   group.matches.length >= group.total && !group.isMinimum ? null : (
     <p class="more">
@@ -138,6 +138,6 @@ const More = ({ group, children }: PropsWithChildren<{ readonly group: SearchGro
 const deliveriesPath = (org: string, recipient: string, period: string | undefined): string =>
   filteredPath('/deliveries', { org, to: recipient, period });
 
-/** The listing of the same runs: those of the matching reports, if words name some. */
+/** The path of the list of the found runs. Words restrict it to the matching reports. */
 const runsPath = (period: string, { words }: SearchResult): string =>
   filteredPath('/runs', { period, match: words.length === 0 ? undefined : words.join(' ') });

@@ -9,11 +9,11 @@ import { Search } from './search-page.tsx';
 
 const textParameter = z.string().trim().max(200).catch('');
 
-/** Search on the admin route, each principal among its organizations. */
+/** The search of the admin route. Each principal searches its own organizations. */
 export const searchPart = (services: AdminServices): AdminPart =>
   partOver((text, orgs) => findMatches(text, orgs, services));
 
-/** Search by this function. */
+/** The search with a given function to find matches. */
 export const partOver = (find: FindMatches): AdminPart => ({
   addApi: (app) => addSearchRoute(app, find),
   addViews: (app, page) => {

@@ -9,16 +9,16 @@ import { openPackage } from './package/open-package.ts';
 import type { TemplateProblem } from './template-problem.ts';
 import { formatRange, quoteSheetName } from './workbook/addresses.ts';
 
-/** What of a template gets what, as it is before it is filled. */
+/** Which values fill which tables and cells of a template, before it is filled. */
 export interface DescribedTemplate {
   readonly tables: readonly Omit<FilledTable, 'rows'>[];
-  /** `cell`: `Board!B4`, or a merged area; `bound`: `onboarding.profiles.created.previous_period`. */
+  /** `cell`: `Board!B4`, or a merged area. `bound`: `onboarding.profiles.created.previous_period`. */
   readonly names: readonly { readonly name: string; readonly cell: string; readonly bound: string }[];
   /** Errors first. */
   readonly problems: readonly TemplateProblem[];
 }
 
-/** Names and figures as a definition has them. */
+/** The bindings, with names and figures in the spelling of the definition. */
 export const describeBindings = ({ tables, names }: TemplateBindings): Omit<DescribedTemplate, 'problems'> => ({
   tables: tables.map(({ table, section, columns }) => ({
     name: table.name,
@@ -37,16 +37,16 @@ export const describeBindings = ({ tables, names }: TemplateBindings): Omit<Desc
   ),
 });
 
-/** Errors first; what is about no cell comes behind what is. */
+/** Errors first. Problems without a cell come after those with one. */
 const bySeverity = (problems: readonly TemplateProblem[]): readonly TemplateProblem[] => {
   const rank = ({ severity, at }: TemplateProblem) => (severity === 'error' ? 0 : 2) + (at === undefined ? 1 : 0);
   return problems.toSorted((one, other) => rank(one) - rank(other));
 };
 
 /**
- * What a template gets of a report, and its problems. A file that is no workbook is a problem, too; one that cannot be
- * opened throws.
- * @param file as problems name it; the name of the file when absent
+ * What a report fills in a template, and the problems of the template. A file that is not a workbook is one problem; a
+ * file that cannot be opened throws.
+ * @param file name for problems; default: the name of the file
  */
 export async function describeWorkbookTemplate(
   path: string,

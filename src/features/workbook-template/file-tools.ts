@@ -10,13 +10,13 @@ import { templateFiles } from './template-output.ts';
 import type { TemplateProblem } from './template-problem.ts';
 import { quoteSheetName } from './workbook/addresses.ts';
 
-/** Checks and shows the workbook that an output fills. */
+/** Checks and describes the workbook that an output fills. */
 export const fileTools: OutputFileTools = {
   check: async (output, { definition, settings, folder, catalog }) => {
     const found: { readonly severity: string; readonly diagnostic: Diagnostic }[] = [];
     for (const { file: name } of templateFiles(output)) {
       const template = await findOrgFile(folder, name);
-      // Loading the definition has named it.
+      // Loading the definition has already reported this file.
       if ('expected' in template) continue;
       const file = join(folder, name);
       const outline = outlineOfDefinition(definition, catalog, settings);
@@ -40,7 +40,7 @@ export const fileTools: OutputFileTools = {
     } catch (error) {
       if (!(error instanceof DocketError) || error.code !== 'template.invalid') throw error;
       const { message, expected = '', got = '' } = error;
-      // That of the error names a path of this machine, which viewers must not see.
+      // The error's own advice names a path of this machine, which viewers must not see.
       const next = 'Put the file beside org.yaml, or correct the path of the template.';
       const problem = { severity: 'error', code: error.code, at: null, message, expected, got, next } as const;
       return { template: file, tables: [], names: [], problems: [problem] };
@@ -80,7 +80,7 @@ const problemView = ({
   next: `${next.charAt(0).toUpperCase()}${next.slice(1)}.`,
 });
 
-/** What of a template gets what, in lines for `docket explain`. */
+/** Lines for `docket explain`: which values fill which tables and cells. */
 function explainLines({ template, tables, names, problems }: TemplateView): readonly string[] {
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   const lines = [
@@ -93,12 +93,12 @@ function explainLines({ template, tables, names, problems }: TemplateView): read
     for (const { header, bound } of columns)
       lines.push(`    ${header.padEnd(shown)}  ${bound?.slice(section.length + 1) ?? OWN}`);
   }
-  // A name says what its cell gets.
+  // The name of a cell already says what fills it.
   for (const { name, cell } of names) lines.push(`  ${cell}  ${name}`);
   return lines;
 }
 
-/** Longer headers move what they get to the right. */
+/** Longer headers push their bindings to the right. */
 const MAX_HEADER = 36;
 const OWN = '(its own formula or cells)';
 

@@ -13,36 +13,36 @@ import { type CellRange, formatCell, formatRange, isSingle } from './workbook/ad
 import { readWorkbook } from './workbook/read-workbook.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from './workbook/workbook.ts';
 
-/** A template that has been read, with what it gets and everything that is known of it without figures. */
+/** A template that was read, with its bindings and everything known about it without figures. */
 export interface InspectedTemplate {
   readonly workbook: TemplateWorkbook;
   readonly bindings: TemplateBindings;
-  /** Those of the bindings included. A template with an error is not filled. */
+  /** Includes the problems of the bindings. A template with an error is not filled. */
   readonly problems: readonly TemplateProblem[];
 }
 
 /**
- * Reads and binds an opened template. A check and a run see the same problems for it.
- * Throws `template.invalid` for parts that cannot be read.
+ * Reads and binds an opened template. Check and run both use it, so they see the same problems. Throws
+ * `template.invalid` for parts that cannot be read.
  */
 export async function inspectTemplate(template: TemplatePackage, outline: ReportOutline): Promise<InspectedTemplate> {
   const refused = await findRefusedContent(template);
   const workbook = await readWorkbook(template);
   const bindings = bindTemplate(workbook, outline);
   const known = [...refused, ...bindings.problems];
-  // Damaged or foreign content is reported by itself: reading sheets would fail at the first of it.
+  // Damaged or external content is reported alone, because reading the sheets would fail at the first such part.
   if (refused.some(({ severity }) => severity === 'error')) return { workbook, bindings, problems: known };
   const cells = await findCellProblems(template, workbook, bindings, outline);
   return { workbook, bindings, problems: [...known, ...cells, ...(await findObstacles(template, workbook, bindings))] };
 }
 
-/** What of a sheet the problems of its names and columns depend on. */
+/** The facts about a sheet that problems of its names and columns depend on. */
 type SheetFacts = Pick<SheetObstacles, 'merged' | 'formulaCells' | 'styles'>;
 
 const isIn = ({ row, column }: CellRange['from'], { from, to }: CellRange): boolean =>
   row >= from.row && row <= to.row && column >= from.column && column <= to.column;
 
-/** A name of several cells that are not one merged area, or of a cell that a merged area hides. */
+/** The problem of a name whose cells are not one merged area, or whose cell is hidden by a merged area. */
 function nameProblem({ name, target }: DefinedName, { merged }: SheetFacts): TemplateProblem | undefined {
   if (target === undefined) return undefined;
   const { sheet, range } = target;
@@ -60,14 +60,14 @@ function nameProblem({ name, target }: DefinedName, { merged }: SheetFacts): Tem
   };
 }
 
-/** Columns that may be meant for Docket: they get nothing, and no formula computes them. */
+/** Problems of columns that may be meant for Docket: they get no values, and no formula computes them. */
 function columnProblems(
   { table, section: id, columns }: BoundTable,
   { sections, labelsKnown }: ReportOutline,
   { formulaCells }: SheetFacts,
 ): readonly TemplateProblem[] {
   const section = sections.find((each) => each.id === id);
-  // The service gives a list its fields, and the catalog the labels.
+  // The service determines the fields of a list, and the catalog the labels.
   if (section === undefined || section.list || !labelsKnown) return [];
   const read = headerReader(section);
   const { last: row } = bodyRows(table);
@@ -92,9 +92,8 @@ function columnProblems(
 }
 
 /**
- * Problems of bound names and tables that their cells tell: several cells or hidden ones with a name, and columns that get
- * nothing and have no formulas. Streams the sheets of both.
- * Throws `template.invalid` for a sheet that cannot be read.
+ * Problems of bound names and tables that need a look at the cells: names of several or hidden cells, and columns
+ * without values and formulas. Streams the sheets. Throws `template.invalid` for a sheet that cannot be read.
  */
 async function findCellProblems(
   template: TemplatePackage,

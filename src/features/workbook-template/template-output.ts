@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Output, OutputFile } from '../../definitions/schema/kinds.ts';
 import { lineSchema } from '../../definitions/schema/values/primitives.ts';
 
-/** The fields that an output in the format xlsx has for a workbook of the organization. */
+/** The fields of an xlsx output that uses a workbook of the organization. */
 export const TEMPLATE_FIELDS = {
   template: lineSchema(1000)
     .regex(/\.(xlsx|xlsm|xltx|xltm)$/i, 'a path that ends in .xlsx, .xlsm, .xltx or .xltm')
@@ -18,10 +18,10 @@ export const TEMPLATE_FIELDS = {
 
 export type TemplateOutput = z.output<z.ZodObject<typeof TEMPLATE_FIELDS>>;
 
-/** The file that an output is made from, if it has a template. @param output parsed by its format */
+/** The template file of an output, if it has one. @param output parsed by its format */
 export const templateFiles = ({ template }: Output | TemplateOutput): readonly OutputFile[] =>
   typeof template === 'string' ? [{ path: ['template'], file: template, what: 'workbook template' }] : [];
 
-/** Whether the file that an output makes has macros. A template makes a workbook, not another template. */
+/** Whether the output's file has macros. The file is always a workbook, not another template. */
 export const keepsMacros = ({ template, macros = 'keep' }: TemplateOutput): boolean =>
   template !== undefined && /\.(xlsm|xltm)$/i.test(template) && macros === 'keep';

@@ -1,6 +1,6 @@
 import type { Feature } from '../../compose/feature.ts';
 
-/** Workbooks of the organization that a report fills. The output format is in the list of formats. */
+/** Reports can fill workbooks of the organization. The output format itself is in the list of formats. */
 export const workbookTemplate: Feature = {
   name: 'workbook-template',
   admin: async () => {

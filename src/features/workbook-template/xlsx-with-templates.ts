@@ -4,7 +4,7 @@ import type { Format } from '../../render/formats/format.ts';
 import { planWorkbook, WITH_MACROS, type XlsxOutput, xlsxFormat } from '../../render/formats/xlsx/xlsx-format.ts';
 import { keepsMacros, TEMPLATE_FIELDS, type TemplateOutput, templateFiles } from './template-output.ts';
 
-/** The format xlsx, whose workbook may be one of the organization's own that is filled. */
+/** The format xlsx, extended by workbooks of the organization that a report fills. */
 export const xlsxWithTemplates: Format<XlsxOutput & TemplateOutput> = {
   ...xlsxFormat,
   schema: xlsxFormat.schema.extend(TEMPLATE_FIELDS),

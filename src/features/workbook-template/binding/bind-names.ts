@@ -21,7 +21,7 @@ const isSame = (a: Target, b: Target): boolean => a.sheet === b.sheet && overlap
 const renaming = (closest: string | undefined): string =>
   closest === undefined ? 'rename or delete it' : `rename it to ${quoted(closest)}, or delete it`;
 
-/** Why a name gets nothing. */
+/** The problem of a name that gets no value. */
 function readingProblem(
   name: DefinedName,
   read: Exclude<NameReading, { kind: 'bound' | 'other' }>,
@@ -70,7 +70,7 @@ function readingProblem(
   }
 }
 
-/** Why a cell cannot get the value of a name. */
+/** The problem of a cell that cannot get the value of its name. */
 function cellProblem(
   name: DefinedName,
   { sheets }: Pick<TemplateWorkbook, 'sheets'>,
@@ -89,7 +89,7 @@ function cellProblem(
   }
   const inside = tables.find(({ table }) => {
     const { range } = table;
-    // A totals row is a place for a total of Docket's.
+    // Names may point into a totals row, so that Docket's total stands there.
     const filled = { from: range.from, to: { ...range.to, row: bodyRows(table).last } };
     return table.sheet === target.sheet && overlap(filled, target.range);
   });
@@ -109,8 +109,8 @@ export interface BoundNames {
 }
 
 /**
- * The defined names of a workbook that get a value. Whether a name of several cells is one merged area, is not known here.
- * @param tables the bound ones
+ * The defined names of a workbook that get a value. Whether the cells of a name are one merged area is not known here.
+ * @param tables the bound tables
  */
 export function bindNames(
   workbook: Pick<TemplateWorkbook, 'names' | 'sheets'>,

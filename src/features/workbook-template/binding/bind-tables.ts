@@ -7,12 +7,12 @@ import { type HeaderReading, headerReader } from './column-headers.ts';
 import { addition, figuresOf } from './figure-names.ts';
 import { sectionsNamed } from './names.ts';
 
-/** Begins a table's alternative text that names its section. */
+/** The title of a table's alternative text that names a section. */
 const TITLE = /^\s*docket:\s*(.*?)\s*$/i;
 
 const tableAt = ({ sheet, range }: TemplateTable): ProblemPlace => ({ sheet, cell: formatRange(range) });
 
-/** The cell of a column's header; of a table without headers its first cell. */
+/** The cell of a column's header. In a table without headers, its first cell. */
 export const headerAt = ({ sheet, range: { from } }: TemplateTable, index: number): ProblemPlace => ({
   sheet,
   cell: formatCell({ row: from.row, column: from.column + index }),
@@ -20,11 +20,14 @@ export const headerAt = ({ sheet, range: { from } }: TemplateTable, index: numbe
 
 type FoundSection = SectionOutline | TemplateProblem | undefined;
 
-/** The section whose rows a table gets; a problem where it asks for one that is none; undefined for a table of its own. */
+/**
+ * The section that fills a table. A problem if the table names a section that does not exist; undefined if the table is
+ * not meant for Docket.
+ */
 function sectionOf(table: TemplateTable, { sections }: ReportOutline): FoundSection {
   const [, asked] = TITLE.exec(table.title ?? '') ?? [];
   const name = asked ?? table.name;
-  // The id as it is: alternative text tells `a-b` and `a_b` apart.
+  // The exact id, because alternative text distinguishes `a-b` from `a_b`.
   const exact = asked === undefined ? undefined : sections.find(({ id }) => id === asked.toLowerCase());
   const found = exact === undefined ? sectionsNamed(sections, name) : [exact];
   const [section] = found;
@@ -66,10 +69,10 @@ function sectionOf(table: TemplateTable, { sections }: ReportOutline): FoundSect
   return section;
 }
 
-/** What a header of a section may be, for a problem. */
+/** The possible headers for a section, for a problem's text. */
 const columnIds = ({ columns }: SectionOutline): string => sample(columns.map(({ name }) => name));
 
-/** Why a header gets nothing; undefined where that is the template's own business. */
+/** The problem of a header that gets no values; undefined if the column may be the author's own. */
 function headerProblem(
   read: Exclude<HeaderReading, { kind: 'bound' }>,
   { table, index, section }: HeaderContext,
@@ -106,7 +109,8 @@ function headerProblem(
       );
     }
     case 'unknown':
-      // The service gives a list its fields. Whether a header that is no id is meant for Docket, its cells tell.
+      // The service determines the fields of a list. For a header that is no id, the cells show whether it is meant for
+      // Docket.
       if (section.list || !read.id) return undefined;
       return problem(
         'workbook.unknown',
@@ -122,7 +126,7 @@ interface HeaderContext {
   readonly section: SectionOutline;
 }
 
-/** A table of its own whose name is almost that of a section without a table: its sample rows would stay. */
+/** The author's own table whose name is almost that of a section without a table. Its sample rows would stay. */
 function misspelled(table: TemplateTable, unfilled: readonly SectionOutline[]): readonly TemplateProblem[] {
   const [closest] = closestMatches(
     table.name,
@@ -146,7 +150,7 @@ export interface BoundTables {
   readonly problems: readonly TemplateProblem[];
 }
 
-/** The tables of a workbook that get rows of a report. */
+/** Finds the tables of a workbook that the report fills. */
 export function bindTables({ tables }: Pick<TemplateWorkbook, 'tables'>, outline: ReportOutline): BoundTables {
   const bound: BoundTable[] = [];
   const problems: TemplateProblem[] = [];

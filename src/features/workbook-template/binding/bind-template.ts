@@ -11,7 +11,7 @@ interface Bound {
   readonly names: readonly BoundName[];
 }
 
-/** The columns of a section that a template shows in tables and cells. */
+/** The columns of a section that the template shows in tables or cells. */
 function shownColumns({ id }: SectionOutline, { tables, names }: Bound): ReadonlySet<string> {
   return new Set([
     ...tables.flatMap(({ section, columns }) =>
@@ -28,7 +28,7 @@ function sectionUse(
   own: readonly string[],
 ): TemplateProblem | undefined {
   const { id } = section;
-  // A template has nothing for the paragraphs of a text.
+  // A template has no place for the paragraphs of a text.
   if (section.text) return undefined;
   const unused = (got: string, expected: string, next: string): TemplateProblem => ({
     severity: 'warning',
@@ -49,7 +49,7 @@ function sectionUse(
         : `table ${quoted(near)} has a name like it: call it ${nameKey(id)}, or give it the alternative text (title) docket:${id}`,
     );
   }
-  // A header that is none of the ids may be a label of the API.
+  // A header that is not an id may be a label of the API.
   const mayBeLabels = !labelsKnown && tables.some(({ columns }) => columns.includes(null));
   if (section.list || mayBeLabels) return undefined;
   const left = section.columns.filter(({ name, kind }) => !shown.has(name) && (tables.length > 0 || kind === 'metric'));
@@ -61,7 +61,7 @@ function sectionUse(
   );
 }
 
-/** Missing figures, comments, approval and corrections that a reader of the workbook would not see. */
+/** Warns if a reader of the workbook would not see missing figures, comments, approval or corrections. */
 function reviewUse(
   { sections, incomplete, approval, corrections, commented }: ReportOutline,
   { names }: Bound,
@@ -89,8 +89,8 @@ function reviewUse(
 }
 
 /**
- * Which tables and cells of a workbook get which values of a report, by their names and headers. Problems of tables and
- * names come in the order of the workbook, then what of the report is shown nowhere. Pure.
+ * Binds tables and cells of a workbook to the values of a report, by their names and headers. Problems of tables and
+ * names come first, in the order of the workbook; then the parts of the report that are not shown. Pure.
  */
 export function bindTemplate(workbook: TemplateWorkbook, outline: ReportOutline): TemplateBindings {
   const tables = bindTables(workbook, outline);

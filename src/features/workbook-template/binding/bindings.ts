@@ -4,40 +4,46 @@ import type { DurationUnit } from '../../../definitions/schema/values/units.ts';
 import type { TemplateProblem } from '../template-problem.ts';
 import type { DefinedName, TemplateTable } from '../workbook/workbook.ts';
 
-/** What a cell gets: a number, a date, a text, or nothing. Never a formula. */
+/** The value of a cell: a number, date, text or nothing. Never a formula. */
 export type CellValue = number | string | boolean | ExcelDate | null;
 
-/** A day, or an instant in the report's zone: days since 30 December 1899, as Excel counts from 1 March 1900 on. */
+/**
+ * A day, or an instant in the report's zone, as days since 30 December 1899. This is how Excel counts from 1 March 1900
+ * on.
+ */
 export interface ExcelDate {
   readonly serial: number;
 }
 
-/** A figure of a metric: its own, one that it is compared with, the change, from the start of a year on, or its target. */
+/**
+ * A figure of a metric: its value, a compared value, the change, the total since the start of e.g. the year, or its
+ * target.
+ */
 export type FigureTarget =
   | { readonly figure: 'value' | 'to_date' | 'target' | 'status' }
   | { readonly figure: 'previous' | 'change'; readonly comparison: ComparisonKind };
 
-/** What the cells of a table's column get. */
+/** What a table's column is filled with. */
 export interface ColumnTarget {
-  /** Of the section: the name of its column. */
+  /** The name of the column in its section. */
   readonly column: string;
-  /** Absent for a bucket, a week, a dimension or a field. */
+  /** Absent for a bucket, week, dimension or field. */
   readonly figure?: FigureTarget;
-  /** `week`: the ISO week of the bucket, as text. `utc`: instants of a field in UTC, not in the report's zone. */
+  /** `week`: the ISO week of the bucket, as text. `utc`: instants of a field in UTC instead of the report's zone. */
   readonly as?: 'week' | 'utc';
-  /** Of a duration; seconds where absent. */
+  /** Unit of a duration; absent: seconds. */
   readonly unit?: DurationUnit;
 }
 
-/** What the cell of a defined name gets. */
+/** What the cell of a defined name is filled with. */
 export type NameTarget =
   | { readonly kind: 'text'; readonly of: TextVariable }
   | { readonly kind: 'date'; readonly of: 'made_at' | 'period.start' | 'period.end' }
-  /** From 1. */
+  /** `number` counts from 1. */
   | { readonly kind: 'headline'; readonly number: number }
   /** Null: the comment on the whole report. */
   | { readonly kind: 'comment'; readonly section: string | null }
-  /** What readers must know of a section's figures: days, filters, what still grows, what is not compared. */
+  /** What readers must know about a section's figures: days, filters, figures that still grow, or are not compared. */
   | { readonly kind: 'notes'; readonly section: string }
   /** The total of a section. */
   | { readonly kind: 'figure'; readonly section: string; readonly target: ColumnTarget };
@@ -56,7 +62,7 @@ export interface BoundTable {
   readonly table: TemplateTable;
   /** The section's id. */
   readonly section: string;
-  /** One for each column of the table; null: the template's own. */
+  /** One per column of the table. Null: the author's own column. */
   readonly columns: readonly (ColumnTarget | null)[];
 }
 
@@ -65,30 +71,30 @@ export interface BoundName {
   readonly target: NameTarget;
 }
 
-/** What of a template gets which values. */
+/** Which values fill which tables and cells of a template. */
 export interface TemplateBindings {
   readonly tables: readonly BoundTable[];
   readonly names: readonly BoundName[];
-  /** What asks for something that the report has not, and what of the report is shown nowhere. */
+  /** References to things that the report does not have, and parts of the report that are not shown. */
   readonly problems: readonly TemplateProblem[];
 }
 
-/** A section as far as templates bind to it: known from the definition and the catalog, before there are figures. */
+/** What templates can bind to in a section. Known from the definition and the catalog, before there are figures. */
 export interface SectionOutline {
   readonly id: string;
   readonly title: string;
-  /** Of a list that is not read yet: none, or those that are certain. */
+  /** For a list that was not read yet: empty, or only the certain columns. */
   readonly columns: readonly OutlineColumn[];
-  /** Null: one row for each group. */
+  /** Null: one row per group. */
   readonly granularity: Granularity | null;
-  /** In their order: `.previous` and `.change` are those of the first. */
+  /** Order matters: `.previous` and `.change` belong to the first one. */
   readonly comparisons: readonly ComparisonKind[];
   readonly toDate: ToDate | null;
-  /** It has totals, or a single row that stands for them: names may ask for its figures. */
+  /** Whether names can refer to its figures: it has totals, or one row that stands for them. */
   readonly totals: boolean;
-  /** A text has no figures; a table for it is a problem. */
+  /** Whether it is a text, which has no figures. A table for it is a problem. */
   readonly text: boolean;
-  /** A list: the service gives its fields, and columns that bind to none of those known here are no problem. */
+  /** Whether it is a list. The service determines its fields, so unknown columns are not a problem. */
   readonly list: boolean;
 }
 
@@ -96,28 +102,28 @@ export interface OutlineColumn {
   /** The API's id; `bucket` for time. */
   readonly name: string;
   readonly kind: 'time' | 'dimension' | 'metric' | 'field';
-  /** The deprecated metric that the definition names, in whose place this one is. */
+  /** The deprecated metric in the definition that this one replaces. */
   readonly formerly?: string;
-  /** What headers may call it: its label, the report's own where it has one. Empty where the catalog is not known. */
+  /** Names that headers can use: the label of the catalog or of the report. Empty if the catalog is unknown. */
   readonly labels: readonly string[];
-  /** `count`, `ratio`, `seconds` or another; null for what is no metric, undefined where the catalog is not known. */
+  /** `count`, `ratio`, `seconds` or another unit. Null if it is no metric, undefined if the catalog is unknown. */
   readonly unit?: string | null;
-  /** The unit that the report's `units` gives a duration. */
+  /** The unit for this duration from the report's `units`. */
   readonly shownIn?: DurationUnit;
 }
 
-/** What templates may ask for. */
+/** What templates can refer to. */
 export interface ReportOutline {
   readonly sections: readonly SectionOutline[];
-  /** Of the report's headlines; names may ask for at most so many. */
+  /** Maximum number of a headline that names can refer to. */
   readonly headlines: number;
-  /** The catalog is known, so that a header which is no id and no label is an error. */
+  /** Whether labels are known. If so, a header that is neither id nor label is an error. */
   readonly labelsKnown: boolean;
-  /** The report asks for approval, watches its figures for corrections: a template should show them. */
+  /** Whether the report needs approval. A template should then show it, and corrections too if they are watched. */
   readonly approval: boolean;
-  /** Files may be made although figures are missing. */
+  /** Whether the report can have files with missing figures. */
   readonly incomplete: boolean;
   readonly corrections: boolean;
-  /** Ids of the sections that have, or may have, a comment. */
+  /** Ids of the sections that have, or can have, a comment. */
   readonly commented: readonly string[];
 }

@@ -3,19 +3,19 @@ import type { ColumnTarget, OutlineColumn, SectionOutline } from './bindings.ts'
 import { ALL_SUFFIXES, figuresOf } from './figure-names.ts';
 import { ALL_WORDS, inUnit, withoutBrackets } from './header-units.ts';
 
-/** What a header asks for. */
+/** How a header was read. */
 export type HeaderReading =
   | { readonly kind: 'bound'; readonly target: ColumnTarget }
-  /** Two columns of the section have this label. */
+  /** Several columns of the section have this label. */
   | { readonly kind: 'ambiguous'; readonly ids: readonly string[] }
-  /** The column exists, and is never in this unit. */
+  /** The column exists, but never in this unit. */
   | { readonly kind: 'unit'; readonly id: string; readonly unit: string }
-  /** The metric exists, and the section has no such figure of it. */
+  /** The metric exists, but the section does not have this figure of it. */
   | { readonly kind: 'figure'; readonly id: string; readonly suffix: string }
-  /** `id`: written as an id is. */
+  /** `id`: whether the header has the form of an id. */
   | { readonly kind: 'unknown'; readonly id: boolean; readonly closest?: string };
 
-/** Texts that differ in case or space only are the same; Excel keeps line breaks of headers. */
+/** Headers that differ only in case or white space are equal: Excel keeps line breaks in headers. */
 const headerKey = (text: string): string => text.normalize('NFC').replace(/\s+/g, ' ').trim().toLowerCase();
 
 interface Candidate {
@@ -23,11 +23,11 @@ interface Candidate {
   readonly target: ColumnTarget;
 }
 
-/** Candidates by key, those that an id names and those that a label names. */
+/** The candidates by key, separately for ids and labels. */
 interface HeaderIndex {
   readonly ids: ReadonlyMap<string, Candidate>;
   readonly labels: ReadonlyMap<string, readonly Candidate[]>;
-  /** Keys as headers write them. */
+  /** The headers by key, as people write them. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -42,7 +42,7 @@ function indexOf(section: SectionOutline): HeaderIndex {
     if (key !== '' && !known.some(({ target }) => sameTarget(target, candidate.target)))
       labels.set(key, [...known, candidate]);
   };
-  /** Its own id comes before what is made of another one's. */
+  /** A column's own id wins over a header derived from another id. */
   const addId: AddCandidate = (text, candidate) => {
     const key = headerKey(text);
     if (!ids.has(key)) ids.set(key, candidate);
@@ -57,7 +57,7 @@ function indexOf(section: SectionOutline): HeaderIndex {
   });
   for (const column of section.columns) {
     for (const id of idsOf(column)) addId(id, { column, target: own(column) });
-    // Docket's own files tell columns of one label apart so.
+    // Docket's own files add the id to columns that share a label.
     for (const label of column.labels) {
       addLabel(label, { column, target: own(column) });
       addLabel(`${label} [${column.name}]`, { column, target: own(column) });
@@ -88,10 +88,13 @@ function indexOf(section: SectionOutline): HeaderIndex {
 
 type AddCandidate = (text: string, candidate: Candidate) => void;
 
-/** As people head a column of buckets, in English and German. */
+/** How people name a column of buckets, in English and German. */
 const BUCKET_NAMES = { day: ['Day', 'Tag'], week: ['Week', 'Woche'], month: ['Month', 'Monat'] } as const;
 
-/** A bucket by its name and Docket's own words, and its ISO week: `Week`, `Week starting`, `bucket.week`, `ISO week`. */
+/**
+ * Adds the headers of a bucket (its name, Docket's own words) and of its ISO week: `Week`, `Week starting`,
+ * `bucket.week`, `ISO week`.
+ */
 function addTimeNames(
   column: OutlineColumn,
   { granularity }: SectionOutline,
@@ -119,12 +122,12 @@ const targetKey = ({ column, figure, as, unit }: ColumnTarget): string =>
     unit,
   ]);
 
-/** Letters and digits with dots between them, without spaces. */
+/** Letters and digits with dots in between, without spaces. */
 const ID = /^[\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+$/u;
 
 /**
- * Reads headers of tables that get the rows of a section: ids, labels, suffixes behind both, the headers of Docket's own
- * files in all languages, and a unit in brackets. Ids come before labels. Without regard to case and outer space.
+ * Reads headers of tables that a section fills: ids, labels, suffixes after both, headers of Docket's own files in all
+ * languages, and a unit in brackets. Ids win over labels. Case and outer space do not matter.
  */
 export function headerReader(section: SectionOutline): (header: string) => HeaderReading {
   const { ids, labels, texts } = indexOf(section);

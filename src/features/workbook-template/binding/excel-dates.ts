@@ -3,19 +3,19 @@ import { DAY_MS } from '../../../base/time.ts';
 import type { ExcelDate } from './bindings.ts';
 
 const EPOCH = Date.UTC(1899, 11, 30);
-/** Excel takes 1900 for a leap year: earlier days have other numbers, and stay texts. */
+/** Excel treats 1900 as a leap year, so earlier days have other serial numbers. They stay text. */
 const FIRST = Date.UTC(1900, 2, 1);
 const MINUTE_MS = 60_000;
-/** Days whose offsets are kept: a hundred years. */
+/** Maximum number of days with a cached offset: a hundred years. */
 const MAX_DAYS = 36_600;
 
-/** A day, or the time of a clock, given as that time in UTC; undefined before 1 March 1900. */
+/** The serial of a day or a local time, given as that time in UTC. Undefined before 1 March 1900. */
 export const excelDate = (at: Date): ExcelDate | undefined =>
   at.getTime() < FIRST || Number.isNaN(at.getTime()) ? undefined : { serial: (at.getTime() - EPOCH) / DAY_MS };
 
 /**
- * Instants as the clocks of a zone show them. To ask for the offset of each takes as long as writing its row, so that of a
- * day in UTC is kept where the clocks are not changed on it.
+ * Converts instants to local times of a zone. Computing an offset takes as long as writing a row, so the offset of a
+ * UTC day is cached, unless the clocks change on that day.
  * @param timezone IANA
  */
 export function createInstantReader(timezone: string): (at: Date) => ExcelDate | undefined {

@@ -4,18 +4,18 @@ import type { Words } from '../../../i18n/messages.ts';
 import { namedComparison } from '../../../render/figures/raw-columns.ts';
 import type { FigureTarget, SectionOutline } from './bindings.ts';
 
-/** A figure of a metric, with what headers and names put behind the metric. */
+/** A figure of a metric, with the suffixes that headers and names use for it. */
 export interface NamedFigure {
   readonly target: FigureTarget;
-  /** Behind the metric's id; the first one names it in full. Empty for the metric's own figure. */
+  /** Suffixes of the metric's id; the first one is the full form. Empty text for the metric's own value. */
   readonly suffixes: readonly string[];
-  /** As the header of Docket's own workbook names it, without a unit. */
+  /** The header in Docket's own workbook, without a unit. */
   readonly header: (label: string, words: Words) => string;
 }
 
 type Asked = Pick<SectionOutline, 'comparisons' | 'toDate'>;
 
-/** The figures of each metric of a section. `.previous` and `.change` are those of its first comparison. */
+/** The figures of each metric of a section. `.previous` and `.change` belong to its first comparison. */
 export function figuresOf({ comparisons, toDate }: Asked): readonly NamedFigure[] {
   const tableComparisons = comparisons.map((kind): TableComparison => ({ kind, range: null }));
   const compared = comparisons.flatMap((kind: ComparisonKind, index): NamedFigure[] => [
@@ -51,7 +51,7 @@ export function figuresOf({ comparisons, toDate }: Asked): readonly NamedFigure[
   ];
 }
 
-/** The suffix of a metric's id that names this figure in full: `.previous_year`; empty for its own figure. */
+/** The full suffix of a metric's id for this figure, e.g. `.previous_year`. Empty for the metric's own value. */
 export function figureSuffix(target: FigureTarget): string {
   switch (target.figure) {
     case 'previous':
@@ -65,13 +65,13 @@ export function figureSuffix(target: FigureTarget): string {
   }
 }
 
-/** Everything that may follow an id, whether or not the section has it. */
+/** All suffixes that an id can have, whether or not the section has the figure. */
 export const ALL_SUFFIXES: readonly string[] = figuresOf({
   comparisons: ['previous_period', 'previous_year'],
   toDate: 'year',
 }).flatMap(({ suffixes }) => suffixes.filter((suffix) => suffix !== ''));
 
-/** What the section needs to have the figure of a suffix, as an imperative. */
+/** What to change in the section so that it has the figure of a suffix, as an imperative. */
 export const addition = (suffix: string): string => {
   if (suffix === '.to_date') return 'add "to_date" to the section';
   const [kind] = /previous_period|previous_year/.exec(suffix) ?? [];

@@ -4,10 +4,10 @@ import { rawUnitLabel, unitLabel } from '../../../render/figures/format-value.ts
 import { changeQuantity } from '../../../render/figures/raw-columns.ts';
 import type { ColumnTarget, OutlineColumn } from './bindings.ts';
 
-/** The messages of all languages: a template may be in another one than its report. */
+/** The messages of all languages: a template can be in another language than its report. */
 export const ALL_WORDS: readonly Words[] = [messagesFor(DEFAULT_LOCALE), messagesFor('de-DE')];
 
-/** Short names, and those of seconds, which Docket's own files do not show. */
+/** Short names, and names of seconds, which Docket's own files do not show. */
 const DURATIONS: readonly (readonly [text: string, unit: DurationUnit | 'seconds'])[] = [
   ['s', 'seconds'],
   ['sec', 'seconds'],
@@ -24,14 +24,14 @@ const DURATIONS: readonly (readonly [text: string, unit: DurationUnit | 'seconds
 ];
 const DURATION_UNITS_BY_TEXT: ReadonlyMap<string, DurationUnit | 'seconds'> = new Map(DURATIONS);
 
-/** The unit of durations that a text names, without regard to case: `h`, `Stunden`. */
+/** The unit of durations that a text names, e.g. `h`, `Stunden`. Case does not matter. */
 export const durationNamed = (text: string): DurationUnit | 'seconds' | undefined =>
   DURATION_UNITS_BY_TEXT.get(text.toLowerCase().replace(/\.$/, ''));
 
-/** A text in brackets at any place of a header: `Time to decision (hours), previous period`. */
+/** A text in brackets anywhere in a header: `Time to decision (hours), previous period`. */
 const BRACKETS = / ?\(([^()]*)\)/g;
 
-/** A header without one of its brackets, which may be a unit. */
+/** A header with one of its brackets, which may be a unit, taken out. */
 export interface HeaderPart {
   readonly rest: string;
   /** In lower case, without the brackets. */
@@ -45,7 +45,7 @@ export const withoutBrackets = (header: string): readonly HeaderPart[] =>
     unit: unit.trim(),
   }));
 
-/** Units of figures that are no durations, as headers of Docket's own files write them. */
+/** Units of figures that are not durations, as headers of Docket's own files write them. */
 function plainUnits(column: OutlineColumn, { figure }: ColumnTarget): readonly string[] {
   if (figure?.figure === 'status' || column.unit === undefined) return [];
   const described = { unit: column.unit, name: column.name, label: '', kind: column.kind, type: '' };
@@ -57,7 +57,7 @@ function plainUnits(column: OutlineColumn, { figure }: ColumnTarget): readonly s
 }
 
 /**
- * A target in the unit that a header names; undefined where its figure is never in that unit.
+ * The target in the unit that a header names; undefined if the figure is never in that unit.
  * @param unit in lower case
  */
 export function inUnit(target: ColumnTarget, unit: string, column: OutlineColumn): ColumnTarget | undefined {
@@ -70,7 +70,7 @@ export function inUnit(target: ColumnTarget, unit: string, column: OutlineColumn
     const { unit: _, ...inSeconds } = target;
     return duration === 'seconds' ? inSeconds : { ...target, unit: duration };
   }
-  // Without the catalog every unit that is no duration may be the metric's own.
+  // Without the catalog, any unit except a duration may be the metric's own.
   if (column.unit === undefined && figure !== 'status') return duration === undefined ? target : undefined;
   return plainUnits(column, target).includes(unit) ? target : undefined;
 }

@@ -3,16 +3,16 @@ import { DURATION_UNITS, type DurationUnit } from '../../../definitions/schema/v
 import type { NameTarget, OutlineColumn, ReportOutline, SectionOutline } from './bindings.ts';
 import { ALL_SUFFIXES, figuresOf } from './figure-names.ts';
 
-/** What a defined name asks for. */
+/** How a defined name was read. */
 export type NameReading =
   | { readonly kind: 'bound'; readonly target: NameTarget }
-  /** No name of Docket's. */
+  /** The name is not for Docket. */
   | { readonly kind: 'other' }
-  /** Two sections or metrics that are written alike in names. */
+  /** Several sections or metrics have the same spelling in names. */
   | { readonly kind: 'ambiguous'; readonly ids: readonly string[] }
-  /** The section has figures, and no totals of them. */
+  /** The section has figures, but no totals. */
   | { readonly kind: 'no_totals'; readonly section: string }
-  /** `suffix`: the metric exists, and the section has no such figure of it. */
+  /** `suffix`: the metric exists, but the section does not have this figure of it. */
   | {
       readonly kind: 'unknown';
       readonly section?: string;
@@ -31,10 +31,13 @@ const FIXED: ReadonlyMap<string, NameTarget> = new Map<string, NameTarget>([
   ['comment', { kind: 'comment', section: null }],
 ]);
 
-/** The names that every report has, in full. */
+/** The names that exist in every report, in full. */
 export const FIXED_NAMES: readonly string[] = [...FIXED.keys()].map((name) => `${PREFIX}${name}`);
 
-/** An id as names of tables and cells write it: Excel allows letters, digits, dots and `_` in them. Without regard to case. */
+/**
+ * The spelling of an id in the names of tables and cells, in lower case: Excel only allows letters, digits, dots and
+ * `_`.
+ */
 export const nameKey = (id: string): string => id.toLowerCase().replace(/[^\p{L}\p{N}._]/gu, '_');
 
 const withKey = <Named>(all: readonly Named[], key: string, idsOf: (one: Named) => readonly string[]): Named[] =>
@@ -45,11 +48,11 @@ const metricsOf = ({ columns }: SectionOutline): readonly OutlineColumn[] =>
 const idsOf = ({ name, formerly }: OutlineColumn): readonly string[] =>
   formerly === undefined ? [name] : [name, formerly];
 
-/** Sections that a name or a table calls so; several where their ids are written alike. */
+/** The sections that a name or a table may mean. Several, if their ids have the same spelling. */
 export const sectionsNamed = (sections: readonly SectionOutline[], name: string): readonly SectionOutline[] =>
   withKey(sections, nameKey(name), ({ id }) => [id]);
 
-/** A duration in the unit that follows it: `profiles.time_to_decision_p50.previous.hours`. */
+/** A duration with its unit as the last part: `profiles.time_to_decision_p50.previous.hours`. */
 function readInUnit(section: SectionOutline, rest: string): NameReading | undefined {
   const unit = DURATION_UNIT_NAMES.find((each) => rest.endsWith(`.${each}`));
   if (unit === undefined) return undefined;
@@ -70,7 +73,7 @@ function readFigure(section: SectionOutline, rest: string): NameReading {
   const metrics = metricsOf(section);
   const figures = figuresOf(section);
   const suffixes = figures.flatMap(({ suffixes: each, target }) => each.map((suffix) => ({ suffix, target })));
-  // The metric's own figure first: a metric may be called as another one's change.
+  // Tries the metric's own value first: a metric's id may end like the suffix of another one's change.
   for (const { suffix, target: figure } of suffixes) {
     if (!rest.endsWith(suffix)) continue;
     const found = withKey(metrics, rest.slice(0, rest.length - suffix.length), idsOf);
@@ -97,7 +100,7 @@ function readFigure(section: SectionOutline, rest: string): NameReading {
   };
 }
 
-/** A text of a section. */
+/** Reads the name of a section's comment or notes. */
 function readText(kind: 'comment' | 'notes', sections: readonly SectionOutline[], name: string): NameReading {
   const found = sectionsNamed(sections, name);
   const [section] = found;
@@ -112,7 +115,7 @@ function readText(kind: 'comment' | 'notes', sections: readonly SectionOutline[]
   return { kind: 'bound', target: { kind, section: section.id } };
 }
 
-/** The value that a defined name of a workbook asks for. Without regard to case; `-` of ids is `_`. */
+/** Reads which value a defined name of a workbook stands for. Case does not matter; `-` of ids is written `_`. */
 export function readName(name: string, { sections, headlines }: ReportOutline): NameReading {
   const written = name.trim().toLowerCase();
   if (!written.startsWith(PREFIX)) return { kind: 'other' };
@@ -121,7 +124,7 @@ export function readName(name: string, { sections, headlines }: ReportOutline): 
   const [head, tail] = dot < 0 ? [rest, ''] : [rest.slice(0, dot), rest.slice(dot + 1)];
   const found = dot < 0 ? [] : sectionsNamed(sections, head);
   const fixed = FIXED.get(rest);
-  // A section may be called `period`: its figures are read where the name is none of those that every report has.
+  // The names of every report win: a section called `period` has its figures under all other names.
   if (fixed !== undefined) return { kind: 'bound', target: fixed };
   if (head === 'headline' && /^[1-9]\d?$/.test(tail) && found.length === 0) {
     const number = Number(tail);

@@ -13,13 +13,13 @@ import type { OutlineColumn, ReportOutline, SectionOutline } from './bindings.ts
 
 const EMPTY_DEFINITION: TemplateDefinition = { sections: [] };
 
-/** The unit that `units` gives a duration; statistics of one thing share theirs. */
+/** The unit of a duration from the report's `units`. Statistics of the same duration share it. */
 function unitReader({ units = {} }: Pick<ReportFile, 'units'>): (metric: string) => DurationUnit | undefined {
   const asked = new Map(Object.entries(units).map(([metric, unit]) => [measureOf(metric), unit]));
   return (metric) => asked.get(measureOf(metric));
 }
 
-/** What a section may be asked for besides its columns, from its definition alone. */
+/** What the definition alone says about a section, apart from its columns. */
 const askable = (section: Section, report: Pick<ReportFile, 'compare' | 'to_date'>) => ({
   comparisons: section.metrics === undefined ? [] : wantedComparisons(section, report),
   toDate: section.metrics === undefined ? null : (wantedToDate(section, report) ?? null),
@@ -39,9 +39,9 @@ const reviewOf = ({ sections, approval, corrections, on_incomplete }: TemplateDe
 const LIST_FIELDS = ['id', 'name'] as const;
 
 /**
- * What a template of this report may ask for, before there are figures.
- * @param catalog absent: labels of the API are not known, and neither is which sections are current counts
- * @param organization current counts that its readings answer are compared
+ * What a template of this report can refer to, before there are figures.
+ * @param catalog absent: neither the API's labels are known, nor which sections are current counts
+ * @param organization current counts are only compared if its readings cover them
  */
 export function outlineOfDefinition(
   definition: Definition,
@@ -77,7 +77,7 @@ export function outlineOfDefinition(
     const ids = [...new Set(section.metrics ?? [])];
     const current = catalog !== undefined && ids.length > 0 && ids.every((each) => isCurrent(metrics.get(each)));
     const asked = askable(section, definition);
-    // Current counts have a past only where readings are stored.
+    // Current counts only have a past if readings are stored.
     const hasPast = !current || readingGap(section, readings) === undefined;
     return {
       id,
@@ -126,19 +126,19 @@ const columnOutline = (
   ...(shownIn === undefined ? {} : { shownIn }),
 });
 
-/** The deprecated metric of a definition by the one that its table has in its place. */
+/** Maps the metrics of a table to the deprecated metrics of the definition that they replace. */
 function formerNames({ columns }: Table, section: Section | undefined): ReadonlyMap<string, string> {
   const asked = [...new Set(section?.metrics ?? [])];
   const found = columns.flatMap(({ kind, name }) => (kind === 'metric' ? [name] : []));
-  // Two metrics with one successor are one column: which of them it is in the place of is not known then.
+  // Two metrics with the same successor share a column, so it is unknown which one it replaces.
   if (asked.length !== found.length) return new Map();
   return new Map(found.flatMap((name, index) => (asked[index] === name ? [] : [[name, asked[index] ?? name]])));
 }
 
 /**
- * What a template may ask for in a run: the columns of its tables, and what the definition promises of them. What the
- * service did not give this time is not unknown for that: its cells are empty.
- * @param definition absent: only what the dataset has may be asked for, and durations are seconds
+ * What a template can refer to in a run: the columns of its tables, and what the definition promises. A promised figure
+ * that the service left out this time is not an error: its cells stay empty.
+ * @param definition absent: only the columns of the dataset count, and durations are in seconds
  */
 export function outlineOfDataset(dataset: Dataset, definition: TemplateDefinition = EMPTY_DEFINITION): ReportOutline {
   const unitOf = unitReader(definition);
@@ -153,7 +153,7 @@ export function outlineOfDataset(dataset: Dataset, definition: TemplateDefinitio
       id,
       title,
       granularity,
-      // Those of the definition first: `.previous` is the same comparison in every run.
+      // The definition's comparisons come first, so `.previous` means the same in every run.
       comparisons: [...new Set([...(promised?.comparisons ?? []), ...kinds])],
       toDate: toDate?.unit ?? promised?.toDate ?? null,
       totals: totals !== undefined || single || promised?.totals === true,

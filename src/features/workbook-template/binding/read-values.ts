@@ -25,10 +25,10 @@ export interface ValueOptions extends ReportTextOptions {
   readonly locale: string;
 }
 
-/** The rows of a section as the cells of a table get them, one value for each of the table's columns. */
+/** The rows of a section as cell values, one for each of the table's columns. */
 export interface TableRows {
   readonly length: number;
-  /** Iterable repeatedly; read from a file in chunks where the rows are in one. Null for columns of the template's own. */
+  /** Can be iterated repeatedly; rows in a file are read in chunks. Null for the author's own columns. */
   readonly rows: Iterable<readonly CellValue[]>;
 }
 
@@ -42,7 +42,7 @@ interface TableContext {
 
 type ReadRow = (row: Row) => CellValue;
 
-/** @param targets what is read: judgements of other metrics are left out */
+/** @param targets the figures to read: judgements of other metrics are left out */
 function tableContext(
   dataset: Dataset,
   section: string,
@@ -78,11 +78,11 @@ function sourceOf({ table }: TableContext, { column }: ColumnTarget): Column {
   return source;
 }
 
-/** A raw value in the unit that its cell has. */
+/** Converts a raw value to the unit of its cell. */
 const inCellUnit = (value: Value | undefined, { unit }: ColumnTarget): CellValue =>
   typeof value === 'number' && unit !== undefined ? value / DURATION_UNITS[unit] : (value ?? null);
 
-/** A metric's figure, of a row or of the totals. @param judgement of the same row or totals */
+/** A metric's figure in a row or in the totals. @param judgement of the same row or totals */
 function figureOf(
   source: Column,
   target: ColumnTarget,
@@ -107,7 +107,10 @@ function figureOf(
   }
 }
 
-/** The judgement of a metric in a row; of one without bucket and group that of the totals, if it is of the same figure. */
+/**
+ * Returns the judgement of a metric in a row. A row without bucket and groups uses the judgement of the totals, if that
+ * is about the same value.
+ */
 function judgementReader(source: Column, { table, judgements }: TableContext): (row: Row) => Judgement | undefined {
   const judged = judgements.get(source.name);
   if (judged === undefined) return () => undefined;
@@ -126,7 +129,7 @@ function bucketReader({ name }: Column, { as }: ColumnTarget): ReadRow {
   };
 }
 
-/** A field of a list, as its column is in Docket's own workbook: a number, a day, an instant or a text. */
+/** Reads a field of a list as Docket's own workbook does: a number, day, instant or text. */
 function fieldReader(column: Column, { as }: ColumnTarget, quantity: Quantity | undefined, timezone: string): ReadRow {
   const read = labelReader(column);
   const inZone = createInstantReader(as === 'utc' ? 'UTC' : timezone);
@@ -145,8 +148,8 @@ function fieldReader(column: Column, { as }: ColumnTarget, quantity: Quantity | 
 }
 
 /**
- * The rows of a bound table. Fields of a list need a scan of all rows to know their kind.
- * @param bound of `bindTemplate` with the dataset's outline
+ * The rows of a bound table. For a list, all rows are scanned first to find out the kind of each field.
+ * @param bound result of `bindTemplate` with the dataset's outline
  */
 export function tableRows(
   dataset: Dataset,
@@ -177,7 +180,7 @@ function* readRows({ rows }: Table, readers: readonly ReadRow[]): Generator<read
   for (const row of iterateRows(rows)) yield readers.map((read) => read(row));
 }
 
-/** The total of a section's metric; null where it has none. */
+/** The total of a section's metric; null if it has none. */
 function totalOf(dataset: Dataset, section: string, target: ColumnTarget, locale: string): CellValue {
   const context = tableContext(dataset, section, [target], locale);
   const { table } = context;
@@ -195,7 +198,7 @@ function judgementOfSingleRow(source: Column, context: TableContext): Judgement 
   return row === undefined ? undefined : judgementReader(source, context)(row);
 }
 
-/** The value of a defined name's cell; null leaves it empty. */
+/** The value for the cell of a defined name. Null leaves the cell empty. */
 export function nameValue(dataset: Dataset, target: NameTarget, options: ValueOptions): CellValue {
   switch (target.kind) {
     case 'figure':

@@ -16,13 +16,13 @@ import { createInstantReader, excelDate } from './excel-dates.ts';
 export interface ReportTextOptions {
   /** BCP 47. */
   readonly locale: string;
-  /** Epoch ms: when the file is made. */
+  /** Epoch ms: the time when the file is made. */
   readonly madeAt: number;
   /** E.g. `Confidential`. */
   readonly classification?: string | undefined;
 }
 
-/** A day of the period, or the making of the file in the zone of the period. */
+/** The first or last day of the period, or the time when the file is made, in the zone of the period. */
 export function reportDate(
   { period }: Pick<Dataset, 'period'>,
   of: Extract<NameTarget, { readonly kind: 'date' }>['of'],
@@ -37,18 +37,18 @@ export function reportDate(
   return (day && excelDate(day)) ?? text;
 }
 
-/** A heading with author and day, then a line for each paragraph and item. */
+/** A heading with author and day, then one line per paragraph and item. */
 const commentText = ({ heading, blocks }: PackComment): string =>
   [
     heading,
     ...blockLines(blocks).map(({ marker, spans }) => `${marker === '' ? '' : `${marker} `}${spansText(spans)}`),
   ].join('\n');
 
-/** The statement, with a line for each thing that it counts: a template has no other place for them. */
+/** The statement and one line for each note it counts, because a template has no other place for the notes. */
 const completenessText = ({ text, notes }: Pack['completeness']): string =>
   [notes.length === 0 ? text : `${text}:`, ...notes.map(({ title, text: note }) => `– ${title}: ${note}`)].join('\n');
 
-/** A line for each thing that Docket's own workbook says of a section: a template cannot mark single figures. */
+/** One line for each note about a section in Docket's own workbook, because a template cannot mark single figures. */
 function notesText(dataset: Dataset, section: string, locale: string): string | null {
   const table = dataset.tables.find(({ id }) => id === section);
   if (table === undefined) return null;
@@ -90,7 +90,7 @@ function variableText(
   }
 }
 
-/** A text of the report, as Docket's own files print it; null where it has none. */
+/** A text of the report in the wording of Docket's own files; null if it has none. */
 export function reportText(
   dataset: Dataset,
   target: Extract<NameTarget, { readonly kind: 'text' | 'headline' | 'comment' | 'notes' }>,

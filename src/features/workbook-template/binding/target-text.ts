@@ -1,7 +1,7 @@
 import type { ColumnTarget, NameTarget } from './bindings.ts';
 import { figureSuffix } from './figure-names.ts';
 
-/** What a column gets, as a header may name it in full: `profiles.created.previous_period (hours)`. */
+/** The full header of a column: `profiles.created.previous_period (hours)`. */
 export const columnText = ({ column, figure, as, unit }: ColumnTarget): string => {
   const name = `${column}${figure === undefined ? '' : figureSuffix(figure)}`;
   if (as === 'week') return `${name}.week`;
@@ -9,7 +9,7 @@ export const columnText = ({ column, figure, as, unit }: ColumnTarget): string =
   return unit === undefined ? name : `${name} (${unit})`;
 };
 
-/** What a cell gets, as a defined name says it, with the ids of the definition: `onboarding.profiles.created`. */
+/** The full defined name of a cell, with the ids of the definition: `onboarding.profiles.created`. */
 export function nameText(target: NameTarget): string {
   switch (target.kind) {
     case 'text':

@@ -13,15 +13,15 @@ import { durationNamed, withoutBrackets } from './header-units.ts';
 
 type Unit = DurationUnit | 'seconds';
 
-/** A cell that shows a duration, of a column the first one below its header. */
+/** A cell with a duration. For a column it is the first cell below the header. */
 export interface DurationCell {
   readonly at: Required<ProblemPlace>;
   readonly unit: Unit;
-  /** What the unit is missing in: a name, or the header of a column. Absent: it names one, or the report does. */
+  /** The name or header in which the unit is missing. Absent: it names a unit, or the report does. */
   readonly unnamed?: { readonly at: ProblemPlace; readonly got: string; readonly next: string };
 }
 
-/** The cells of a template that get durations. */
+/** The cells of a template that are filled with durations. */
 export function durationCells(
   { names, tables }: Pick<TemplateBindings, 'names' | 'tables'>,
   { sections }: ReportOutline,
@@ -56,7 +56,7 @@ export function durationCells(
   ];
 }
 
-/** @param format the number format of the cell; undefined: a built-in one, none of which names a unit */
+/** @param format number format of the cell. Undefined: a built-in one, none of which names a unit */
 export function unitProblems({ at, unit, unnamed }: DurationCell, format: string | undefined): TemplateProblem[] {
   const named = format === undefined ? undefined : unitOfFormat(format);
   if (format !== undefined && named !== undefined && named !== unit) {
@@ -84,7 +84,7 @@ export function unitProblems({ at, unit, unnamed }: DurationCell, format: string
   ];
 }
 
-/** The unit that a number format shows with its figure: `0.0 "h"`, `0\ \d`. Excel's elapsed time counts in days. */
+/** The unit in a number format: `0.0 "h"`, `0\ \d`. Formats of elapsed time such as `[h]:mm` expect days. */
 export function unitOfFormat(format: string): Unit | undefined {
   if (/\[(?:h+|m+|s+)\]/i.test(format)) return 'days';
   const [positive = ''] = format.split(';');
@@ -92,7 +92,7 @@ export function unitOfFormat(format: string): Unit | undefined {
   return (literal.match(/\p{L}+/gu) ?? []).map(durationNamed).find((unit) => unit !== undefined);
 }
 
-/** The number format of each style of cells; undefined for built-in ones. */
+/** The number formats by index of the cell style; undefined for built-in formats. */
 export async function readNumberFormats(template: TemplatePackage): Promise<readonly (string | undefined)[]> {
   const relationships = await template.relationships(await findWorkbookPart(template));
   const styles = relationships.find((each) => !each.external && relationshipKind(each) === 'styles');

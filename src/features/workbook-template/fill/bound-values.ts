@@ -20,7 +20,10 @@ interface PlacedSheet {
   readonly names: readonly { readonly row: number; readonly column: number; readonly value: CellValue }[];
 }
 
-/** Rows of a table are read when one of its values is requested, at most `MAX_CACHED_POINTS` of them; those behind are not known. */
+/**
+ * Reads the values of bound cells. Rows of a table are read when the first of their values is requested; rows after the
+ * first `MAX_CACHED_POINTS` are unknown.
+ */
 export function createBoundCells(fills: readonly SheetFill[], map: ReferenceMap): BoundCells {
   const sheets = fills.map((fill) => placeSheet(fill, map));
   const firstRows = new Map<TableFill, readonly (readonly CellValue[])[]>();
@@ -31,7 +34,7 @@ export function createBoundCells(fills: readonly SheetFill[], map: ReferenceMap)
   };
   const sheetOf = (name: string): PlacedSheet | undefined => sheets.find((sheet) => sameName(sheet.name, name));
 
-  /** Undefined: the cell is not bound, or not read. */
+  /** Undefined if the cell is not bound, or its row was not read. */
   const valueAt = (sheet: PlacedSheet, row: number, column: number): CellValue | undefined => {
     const name = sheet.names.find((each) => each.row === row && each.column === column);
     if (name !== undefined) return name.value;

@@ -32,16 +32,16 @@ import { changedTemplate, refuseProblems } from './template-error.ts';
 
 export interface FillOptions extends ValueOptions {
   readonly macros: 'keep' | 'remove';
-  /** Of the report: the units of durations, and what may be asked for although this run has not got it. */
+  /** Has the units of durations, and says which figures this run may lack without being an error. */
   readonly definition?: TemplateDefinition | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Fills a template with the figures of a report: its tables get their rows, its names their values; all else stays as it is
- * or follows. `to` must not exist; after a failure the caller removes it. The same template, dataset and instant give the
- * same bytes. Throws `template.invalid` for a template that cannot be filled, `render.failed` for rows beyond Excel's last, the
- * signal's reason when aborted.
+ * Fills a template with the figures of a report: tables get their rows, names their values. References follow the
+ * growth; everything else stays unchanged. `to` must not exist; after a failure the caller removes it. The same
+ * template, dataset and instant give the same bytes. Throws `template.invalid` for a template that cannot be filled,
+ * `render.failed` for rows beyond Excel's last, and the signal's reason when aborted.
  */
 export async function fillTemplate(
   found: FoundOutputFile,
@@ -63,7 +63,7 @@ export async function fillTemplate(
   }
 }
 
-/** SHA-256 (hex) of the template that the definition was loaded with. */
+/** SHA-256 (hex) of the template when the definition was loaded. */
 export const definedHash = (definition: TemplateDefinition | undefined, name: string): string | undefined =>
   new Map(Object.entries(definition?.files ?? {})).get(name);
 
@@ -106,7 +106,10 @@ async function fillCopy(
   }
 }
 
-/** The parts of tables that Excel has marked as empty and that get rows. @param changes what of them has changed before */
+/**
+ * Updates the parts of tables that Excel has marked as empty but that now get rows. @param changes earlier changes of
+ * these parts
+ */
 async function tablesWithRows(
   template: TemplatePackage,
   tables: readonly TableFill[],
@@ -125,7 +128,10 @@ async function tablesWithRows(
 const valuesOfNames = (dataset: Dataset, { names }: TemplateBindings, options: ValueOptions) =>
   names.map(({ name, target }) => ({ name, value: nameValue(dataset, target, options) }));
 
-/** The sheets that get values, those with references that growth changes, and those with results of the template's sample. */
+/**
+ * Updates the sheets that get values, that have references affected by growth, or that have results of the template's
+ * sample.
+ */
 async function sheetChanges(
   template: TemplatePackage,
   workbook: TemplateWorkbook,
@@ -155,15 +161,15 @@ async function sheetChanges(
 const getsValues = ({ bands, names }: SheetFill): boolean => bands.length > 0 || names.size > 0;
 
 /**
- * Copies a template, so that somebody who saves it meanwhile changes nothing of what is made from it: it is read several
- * times, and parts of it are copied as they are. `to` is replaced. Throws `template.invalid` for a file that cannot be read.
+ * Copies a template. It is read several times, and some parts are copied unchanged, so somebody who saves it meanwhile
+ * must not affect the result. Replaces `to`. Throws `template.invalid` if the file cannot be read.
  * @returns SHA-256 (hex) of the copy
  */
 async function copyTemplate({ path, file }: FoundOutputFile, to: string): Promise<string> {
   const hash = createHash('sha256');
   try {
     await pipeline(
-      // One byte above the limit, so that a file which has grown is refused.
+      // Reads one byte more than the limit, so that a file that has grown is refused.
       createReadStream(path, { end: MAX_ORG_FILE_BYTES }),
       async function* (chunks: AsyncIterable<Buffer>) {
         for await (const chunk of chunks) {
@@ -174,14 +180,14 @@ async function copyTemplate({ path, file }: FoundOutputFile, to: string): Promis
       createWriteStream(to, { mode: 0o600 }),
     );
   } catch (error) {
-    // Opening it tells what is wrong.
+    // Opening the file again throws an error that says what is wrong.
     if (isErrno(error, 'ENOENT', 'EACCES', 'EPERM')) await (await openPackage(path, file)).close();
     throw error;
   }
   return hash.digest('hex');
 }
 
-/** What of a template was filled. @param tables in the order of the bindings */
+/** Which tables and cells of a template were filled. @param tables in the order of the bindings */
 function describeFilled(
   { name, sha256 }: { readonly name: string; readonly sha256: string },
   bindings: TemplateBindings,

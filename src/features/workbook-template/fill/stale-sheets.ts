@@ -1,19 +1,19 @@
 import type { TemplateWorkbook } from '../workbook/workbook.ts';
 
-/** Names of sheets, in quotation marks or not, of tables, of defined names; functions and parts of texts among them. */
+/** Matches names of sheets (quoted or not), tables and defined names. It also matches functions and parts of texts. */
 const NAME = /'((?:[^']|'')+)'|[\p{L}_\\][\p{L}\p{N}_.\\]*/gu;
 
-/** What a formula may refer to by a name, in lower case. */
+/** Everything in a formula that may be a name, in lower case. */
 export function* namesIn(formula: string): Iterable<string> {
   for (const [plain, quoted] of formula.matchAll(NAME)) yield (quoted?.replaceAll("''", "'") ?? plain).toLowerCase();
 }
 
-/** The names that the formulas of a sheet mention, by the name of the sheet. */
+/** The names used in the formulas of each sheet, by the name of the sheet. */
 export type SheetMentions = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * The sheets whose formulas read a filled one, directly or through others: what the template remembers as their results is
- * of its sample. In doubt a sheet is one of them.
+ * The sheets whose formulas read a filled sheet, directly or through others. Their stored results are of the template's
+ * sample. If in doubt, a sheet is included.
  * @param filled names of the sheets that get values
  */
 export function findStaleSheets(
@@ -21,7 +21,7 @@ export function findStaleSheets(
   filled: ReadonlySet<string>,
   mentions: SheetMentions,
 ): ReadonlySet<string> {
-  /** What mentions a name in lower case: sheets, and defined names in lower case. */
+  /** The sheets and defined names that use a name. Keys and defined names are in lower case. */
   const mentionedBy = new Map<string, { readonly sheet?: string; readonly name?: string }[]>();
   const addMention = (mentioned: string, by: { readonly sheet?: string; readonly name?: string }): void => {
     const known = mentionedBy.get(mentioned);
@@ -33,7 +33,7 @@ export function findStaleSheets(
   for (const [sheet, mentioned] of mentions) for (const each of mentioned) addMention(each, { sheet });
 
   const stale = new Set<string>();
-  /** Lower case; grows while it is read. */
+  /** In lower case. Grows during the iteration. */
   const reached = new Set<string>();
   const reach = (sheet: string): void => {
     if (stale.has(sheet)) return;

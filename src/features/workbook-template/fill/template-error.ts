@@ -1,13 +1,13 @@
 import { DocketError } from '../../../base/error.ts';
 import type { TemplateProblem } from '../template-problem.ts';
 
-/** Where a problem is: `board.xlsx:Board!B4`. */
+/** The place of a problem: `board.xlsx:Board!B4`. */
 const problemPlace = (file: string, { at }: Pick<TemplateProblem, 'at'>): string =>
   at === undefined ? file : `${file}:${at.sheet}${at.cell === undefined ? '' : `!${at.cell}`}`;
 
 /**
- * Throws `template.invalid` with the first error among the problems; warnings stop nothing. A unit that a cell misnames is an
- * error of `docket check` alone: a workbook that was delivered with it until now keeps its numbers.
+ * Throws `template.invalid` for the first error among the problems. Warnings are ignored. So is a wrong unit in a cell,
+ * which only `docket check` treats as an error: a workbook that was delivered with it so far must still be delivered.
  */
 export function refuseProblems(file: string, problems: readonly TemplateProblem[]): void {
   const errors = problems.filter(({ severity, code }) => severity === 'error' && code !== 'workbook.unit');
@@ -28,8 +28,8 @@ export function refuseProblems(file: string, problems: readonly TemplateProblem[
 }
 
 /**
- * The error of a template that is another file than the one the definition was loaded with, or none. Somebody may be saving
- * or copying it, and the next attempt finds it whole. Other errors stay what they are.
+ * Makes the error of a template retryable, if the file has changed since the definition was loaded: somebody may be
+ * saving or copying it, so the next attempt may find it complete. Returns other errors unchanged.
  */
 export function changedTemplate(error: unknown): unknown {
   if (!(error instanceof DocketError) || error.code !== 'template.invalid') return error;

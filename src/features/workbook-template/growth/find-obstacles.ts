@@ -18,8 +18,8 @@ import { findConflicts, isSplitBy } from './plan-growth.ts';
 import { type BlockFormula, readObstacles, type SheetObstacles } from './sheet-obstacles.ts';
 
 /**
- * What would keep the bound tables of a template from growing, and what would not follow. It depends on no data: a table
- * that may grow is taken to grow.
+ * What would keep the bound tables from growing, and what would not follow the growth. Does not depend on data: any
+ * table that can grow is assumed to grow.
  * @throws DocketError `template.invalid` for a part that cannot be read
  */
 export async function findObstacles(
@@ -56,7 +56,7 @@ export async function findObstacles(
   return problems;
 }
 
-/** Tables that are not bound, where rows would be inserted inside them. */
+/** Unbound tables that inserted rows would split. */
 function besideOtherTables(workbook: TemplateWorkbook, tables: readonly TemplateTable[]): readonly TemplateProblem[] {
   const names = new Set(tables.map(({ name }) => name));
   return workbook.tables
@@ -87,7 +87,7 @@ const BLOCKS: Readonly<Record<BlockFormula['kind'], typeof MERGED>> = {
   'data table': { what: 'a data table', without: 'data tables (what-if analysis)', next: 'Move it out of the table' },
 };
 
-/** Merged cells and formulas with a range of results, in a table or where rows would be inserted inside them. */
+/** Merged cells, and formulas whose results fill a range, that are in a table or that inserted rows would split. */
 function inTheWay(
   sheet: TemplateSheet,
   tables: readonly TemplateTable[],
@@ -95,12 +95,12 @@ function inTheWay(
 ): readonly TemplateProblem[] {
   const ranges = [
     ...merged.map((range) => ({ range, ...MERGED })),
-    // One cell of a table may compute with arrays; new rows get its formula like any other.
+    // An array formula in a single cell of a table is fine: new rows copy it like any other formula.
     ...blocks
       .filter(({ kind, range }) => kind === 'data table' || !isSingle(range))
       .map(({ kind, range }) => ({ range, ...BLOCKS[kind] })),
   ];
-  // One problem for each kind and table, however many ranges there are.
+  // Reports one problem per kind and table, however many ranges there are.
   const first = new Map<string, { readonly problem: TemplateProblem; more: number }>();
   for (const { range, what, without, next } of ranges) {
     const inside = tables.find((table) => intersects(range, dataRange(table)));
@@ -125,7 +125,7 @@ function inTheWay(
   );
 }
 
-/** What a table's rows would look like: hidden, or without the formulas beside it. */
+/** Warns about how a table's new rows will look: hidden, or without the formulas beside the table. */
 function besideTables(
   sheet: TemplateSheet,
   tables: readonly TemplateTable[],
@@ -181,7 +181,7 @@ function besideTables(
   return problems;
 }
 
-/** Pivot tables where rows would be inserted inside them. */
+/** Pivot tables that inserted rows would split. */
 async function besidePivots(
   template: TemplatePackage,
   sheet: TemplateSheet,
@@ -225,7 +225,7 @@ const outOfOrder = ({ name }: TemplateSheet, { outOfOrder: cell }: SheetObstacle
         },
       ];
 
-/** The first one. */
+/** Reports only the first formula that is too long. */
 const tooLongFormulas = ({ name }: TemplateSheet, { tooLong }: SheetObstacles): readonly TemplateProblem[] =>
   tooLong === null
     ? []
@@ -271,11 +271,11 @@ const obstacle = (
   text: { readonly expected: string; readonly got: string; readonly next: string },
 ): TemplateProblem => ({ severity: 'error', code: 'workbook.obstacle', at: { sheet, cell }, ...text });
 
-/** The table whose new rows would tear the range apart. */
+/** The table whose new rows would split the range. */
 const splitting = (range: CellRange, tables: readonly TemplateTable[]): TemplateTable | undefined =>
   tables.find((table) => isSplitBy(range, bodyRows(table).last));
 
-/** The header and data of a table; a totals row may hold what it likes. */
+/** The header and data of a table. Its totals row may have any content. */
 const dataRange = (table: TemplateTable): CellRange => ({
   from: table.range.from,
   to: { row: bodyRows(table).last, column: table.range.to.column },

@@ -2,28 +2,31 @@ import { tokenize } from '@borgar/fx/xlsx';
 import { DocketError } from '../../../base/error.ts';
 
 /**
- * A formula of a file in pieces: references by address, and the text between them as written. Names, structured references,
- * strings and functions are text. With the texts of the references, the pieces are the formula.
+ * A formula from a file in pieces: references by address, and the text in between. Names, structured references,
+ * strings and functions count as text. The texts of all pieces together are the formula.
  */
 export type FormulaPiece = string | FormulaReference;
 
 /** A reference by address: a cell, a range of cells, whole columns or whole rows. */
 export interface FormulaReference {
   readonly raw: string;
-  /** As written, with its `!`; empty for the formula's own sheet. */
+  /** As written, with its `!`. Empty for the formula's own sheet. */
   readonly prefix: string;
-  /** The sheet that the prefix names; null: the formula's own. */
+  /** The sheet that the prefix names. Null: the formula's own sheet. */
   readonly sheet: string | null;
-  /** It points into another workbook, or at several sheets (`Jan:Dec!A1`). */
+  /** Whether it points into another workbook, or at several sheets (`Jan:Dec!A1`). */
   readonly elsewhere: 'workbook' | 'sheets' | null;
   readonly from: ReferenceCorner;
   /** Absent: a single cell. */
   readonly to?: ReferenceCorner;
-  /** `:`, with dots that trim empty cells (`.:.`), or with spaces and the prefix of the second corner; empty for a single cell. */
+  /**
+   * `:`, with dots that trim empty cells (`.:.`), or with spaces and the prefix of the second corner. Empty for a
+   * single cell.
+   */
   readonly separator: string;
 }
 
-/** A column and a row with their `$`; whole columns have no row, whole rows have no column. */
+/** A column and a row, each with its `$`. Whole columns have no row, whole rows no column. */
 export interface ReferenceCorner {
   readonly column?: { readonly letters: string; readonly absolute: boolean };
   readonly row?: { readonly number: number; readonly absolute: boolean };
@@ -31,17 +34,17 @@ export interface ReferenceCorner {
 
 const CORNER = /^(?:(\$?)([A-Za-z]{1,3}))?(?:(\$?)([1-9]\d{0,6}))?$/;
 
-/** Excel's own formulas have at most 8,192 characters, before functions and sheets get the prefixes of files. */
+/** Excel allows 8,192 characters in a formula, not counting the prefixes that files add to functions and sheets. */
 const MAX_CHARACTERS = 16_384;
-/** The tokenizer looks for the end of a quoted name from each quotation mark on. */
+/** The tokenizer searches for the end of a quoted name after every quotation mark, which would take too long. */
 const MAX_QUOTATION_MARKS = 1_000;
 
-/** Formulas longer than Excel's are not read. */
+/** Whether a formula is longer than Excel allows, or has too many quotation marks. Such formulas are not read. */
 export const isTooLong = (formula: string): boolean =>
   formula.length > MAX_CHARACTERS || (formula.match(/'/g)?.length ?? 0) > MAX_QUOTATION_MARKS;
 
 /**
- * @param formula As files write it, with or without `=`.
+ * @param formula as written in the file, with or without `=`
  * @throws DocketError `template.invalid` for a formula that is too long
  */
 export function parseFormula(formula: string): readonly FormulaPiece[] {
@@ -55,7 +58,7 @@ export function parseFormula(formula: string): readonly FormulaPiece[] {
   const pieces: FormulaPiece[] = [];
   let text = '';
   for (const { type, value } of tokenize(formula, { negativeNumbers: false })) {
-    // A reference behind `!` belongs to a prefix that the tokenizer does not know, such as a path.
+    // A reference after `!` belongs to a prefix that the tokenizer does not know, such as a path.
     const reference = (type === 'range' || type === 'range_beam') && !text.endsWith('!') ? parseReference(value) : null;
     if (reference === null) {
       text += value;
@@ -69,7 +72,7 @@ export function parseFormula(formula: string): readonly FormulaPiece[] {
   return joinCorners(pieces);
 }
 
-/** Two cells with a colon of their own between them are one range: `B5 : B8`, `Board!B5:Board!B8`. */
+/** Joins two cells around a separate colon into one range: `B5 : B8`, `Board!B5:Board!B8`. */
 function joinCorners(pieces: readonly FormulaPiece[]): readonly FormulaPiece[] {
   const joined: FormulaPiece[] = [];
   for (const piece of pieces) {
@@ -92,7 +95,7 @@ function joinCorners(pieces: readonly FormulaPiece[]): readonly FormulaPiece[] {
   return joined;
 }
 
-/** A reference with other corners. */
+/** The text of a reference with other corners. */
 export const formatReference = (
   { prefix, separator }: FormulaReference,
   from: ReferenceCorner,
@@ -123,12 +126,12 @@ function parseCorner(text: string): ReferenceCorner | null {
   };
 }
 
-/** @param prefix With its `!`, or empty. */
+/** @param prefix with its `!`, or empty */
 function parsePrefix(prefix: string): Pick<FormulaReference, 'sheet' | 'elsewhere'> {
   if (prefix === '') return { sheet: null, elsewhere: null };
   const text = prefix.slice(0, -1);
   const name = text.startsWith("'") ? text.slice(1, -1).replaceAll("''", "'") : text;
-  // Names of sheets have neither brackets nor colons.
+  // Sheet names cannot contain brackets or colons.
   if (name.includes('[')) return { sheet: name, elsewhere: 'workbook' };
   return { sheet: name, elsewhere: name.includes(':') ? 'sheets' : null };
 }

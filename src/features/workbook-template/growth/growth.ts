@@ -1,15 +1,15 @@
 import type { CellAddress, CellRange } from '../workbook/addresses.ts';
 
 /**
- * The rows of the tables that start and end together on a sheet, and how many rows of data they get. Whole rows are inserted
- * behind `last`; what is below moves. With fewer rows than the template has, the rest is cleared: the tables and the
- * ranges over them end earlier, a totals row moves up below the last row, and nothing else moves.
+ * The tables that start and end in the same rows of a sheet, and the number of data rows they get. With more rows than
+ * the template, whole rows are inserted below `last`, and everything below moves. With fewer, the rest is cleared: the
+ * tables and the ranges over them end earlier, a totals row moves up below the last row, and nothing else moves.
  */
 export interface RowBand {
-  /** The template's first and last row of data, from 1. */
+  /** The template's first and last row of data, counted from 1. */
   readonly first: number;
   readonly last: number;
-  /** Rows of data to write, at least 1: the largest need of its tables. */
+  /** Number of data rows to write, at least 1: the most that any of its tables needs. */
   readonly rows: number;
   /** From left to right. */
   readonly tables: readonly BandTable[];
@@ -23,23 +23,24 @@ export interface BandTable {
   readonly totalsRow: boolean;
 }
 
-/** By the name of the sheet, from top to bottom. Sheets without bound tables are absent. */
+/** The bands of each sheet from top to bottom, by the name of the sheet. Sheets without bound tables are absent. */
 export type GrowthPlan = ReadonlyMap<string, readonly RowBand[]>;
 
-/** Rows that are inserted behind the last row of data; 0 for a band that shrinks. */
+/** Number of rows inserted below the last row of data; 0 for a band that shrinks. */
 export const insertedRows = ({ first, last, rows }: RowBand): number => Math.max(0, rows - (last - first + 1));
 
-/** Where cells and ranges of the template are in the filled workbook. */
+/** Maps cells and ranges of the template to the filled workbook. */
 export interface ReferenceMap {
-  /** Anything moves, or a range changes its end. */
+  /** Whether anything moves, or the end of a range changes. */
   readonly changes: boolean;
-  /** A row of a sheet as a whole, for anchors and breaks. */
+  /** Maps a whole row of a sheet, for anchors and breaks. */
   row(sheet: string, row: number): number;
   cell(sheet: string, cell: CellAddress): CellAddress;
   /**
-   * A range that ends with the last row of data ends with it afterwards; others keep their ends, or move. So do ranges of
-   * one row beside the tables.
-   * @param single what a range of one cell is: the cell, as in formulas (`cell`), or a table of one row, as in charts (`body`)
+   * A range that ends with the last row of data still does afterwards. Other ranges, and ranges of one row beside the
+   * tables, only move.
+   * @param single how to treat a range of one cell: as a cell, as in formulas (`cell`), or as a table of one row, as in
+   * charts (`body`)
    */
   range(sheet: string, range: CellRange, single: 'cell' | 'body'): CellRange;
 }

@@ -15,22 +15,22 @@ import {
 } from './formula-references.ts';
 import type { ReferenceMap } from './growth.ts';
 
-/** Where a formula stands, in the template. */
+/** Where in the template a formula is. */
 export interface FormulaPlace {
   readonly row: number;
   /**
-   * It is in the body of a bound table, or holds for each cell of a range, and is relative to its row: a range whose end
-   * has no `$` ends with the formula's row (`SUM(B$2:B5)`), not with the table.
+   * Whether the formula is in the body of a bound table, or applies to each cell of a range. It is then relative to its
+   * row: a range whose end has no `$` ends with the formula's row (`SUM(B$2:B5)`), not with the table.
    */
   readonly filled: boolean;
 }
 
 /**
- * A formula of the template as the filled workbook writes it. References by address follow growth; names, structured
- * references, strings, and references to other workbooks or to several sheets stay.
- * @param sheet The formula's own.
- * @param place Absent: of no cell, as in names and charts.
- * @param single What a reference of one cell is; `B5:B5` always is a table of one row.
+ * The formula for the filled workbook. References by address follow the growth. Names, structured references, strings,
+ * and references to other workbooks or to several sheets stay unchanged.
+ * @param sheet of the formula
+ * @param place absent: the formula is not in a cell, but in a name or a chart
+ * @param single how to treat a reference to one cell; `B5:B5` is always a table of one row
  */
 export function mapFormula(
   formula: string,
@@ -45,7 +45,10 @@ export function mapFormula(
     .join('');
 }
 
-/** Maps the references of merged cells and selections. Each corner moves with its cell: unlike in formulas, no range grows. */
+/**
+ * Maps the references of merged cells and selections. Each corner moves with its cell; no range grows, unlike in
+ * formulas.
+ */
 export const mapCorners = (formula: string, sheet: string, map: ReferenceMap): string =>
   mapFormula(formula, sheet, map, { row: 0, filled: true });
 
@@ -57,7 +60,7 @@ function mapReference(
   single: 'cell' | 'body',
 ): string {
   const { raw, elsewhere, from, to } = reference;
-  // Whole columns stay.
+  // Whole columns stay unchanged.
   if (elsewhere !== null || from.row === undefined) return raw;
   const sheet = reference.sheet ?? ownSheet;
   const start = { row: from.row.number, column: from.column === undefined ? 1 : columnNumber(from.column.letters) };
@@ -80,7 +83,7 @@ function mapReference(
   const [fromRow, toRow] = start.row <= end.row ? [mapped.from.row, mapped.to.row] : [mapped.to.row, mapped.from.row];
   const first = withRow(from, fromRow);
   const second = withRow(to, toRow);
-  // Where a cell counts as a table of one row, Excel writes such a table as a cell; in formulas `B5:B5` stays a range.
+  // If a cell counts as a table of one row, Excel writes such a table as a cell. In formulas, `B5:B5` stays a range.
   const isCell = from.column !== undefined && start.row !== end.row && formatCorner(first) === formatCorner(second);
   return single === 'body' && isCell
     ? formatReference({ ...reference, separator: '' }, first)
@@ -92,7 +95,7 @@ const rangeOf = (one: CellAddress, other: CellAddress): CellRange => ({
   to: { row: Math.max(one.row, other.row), column: Math.max(one.column, other.column) },
 });
 
-/** The range ends with the row of its formula: a running total, or cells beside the formula. */
+/** Whether the range ends with the row of its formula: a running total, or cells beside the formula. */
 function endsWithItsRow(place: FormulaPlace, from: ReferenceCorner, to: ReferenceCorner): boolean {
   const [upper, lower] = (from.row?.number ?? 0) <= (to.row?.number ?? 0) ? [from.row, to.row] : [to.row, from.row];
   if (upper === undefined || lower === undefined || lower.absolute) return false;
@@ -105,8 +108,8 @@ const withRow = (corner: ReferenceCorner, row: number): ReferenceCorner =>
   corner.row === undefined ? corner : { ...corner, row: { ...corner.row, number: row } };
 
 /**
- * A formula as Excel writes it into the cells beside and below: relative references move along. What would leave the sheet
- * becomes `#REF!`. The formula is read once for all cells.
+ * Returns the formula for the cells beside and below, as filling it down in Excel would: relative references move
+ * along, and become `#REF!` off the sheet. Parses the formula once for all cells.
  */
 export function createFillDown(formula: string): (rows: number, columns: number) => string {
   const pieces = parseFormula(formula);

@@ -29,9 +29,9 @@ export interface GrownTemplate {
 }
 
 /**
- * What changes outside the parts of the sheets: the new text of each part with a reference or an anchor that growth moves, or
- * with values of cells that are filled; null for what is left out and Excel makes again (the order of calculation, and the
- * cells that wait for data in real time).
+ * The changes outside the parts of the sheets: the new text of each part with a moved reference or anchor, or with
+ * values of filled cells. Null removes a part that Excel creates again (the calculation order, and the list of cells
+ * with real-time data).
  */
 export async function mapParts({
   template,
@@ -67,13 +67,13 @@ export async function mapParts({
   return changes;
 }
 
-/** What precedes `calcPr` in a workbook (ECMA-376 part 1, §18.2.27). */
+/** The elements before `calcPr` in a workbook (ECMA-376 part 1, §18.2.27). */
 const BEFORE_CALCULATION = ['sheets', 'functionGroups', 'externalReferences', 'definedNames'];
 
 /**
- * The workbook's own part: defined names, print areas and filters among them, follow growth, and Excel calculates all formulas
- * when it opens the file.
- * @param series Names (lower case) that stand for the points of a chart: a single cell is a table of one row.
+ * Updates the workbook part: defined names, including print areas and filters, follow the growth, and Excel will
+ * calculate all formulas when it opens the file.
+ * @param series names (lower case) of the points of a chart; for these, a single cell is a table of one row
  */
 export function mapWorkbookPart(
   part: XmlPart,
@@ -103,7 +103,7 @@ export function mapWorkbookPart(
 
 const calculation = (sibling: XmlOpen): string => `<${prefixOf(sibling)}calcPr fullCalcOnLoad="1"/>`;
 
-/** The element that `calcPr` has to follow; undefined if the workbook has one. */
+/** The element that `calcPr` must follow; undefined if the workbook already has a `calcPr`. */
 function lastBeforeCalculation(part: XmlPart): string | undefined {
   let depth = 0;
   let last: string | undefined;

@@ -7,26 +7,29 @@ import { createFillDown, type FormulaPlace, mapFormula } from './map-formula.ts'
 import { rawOf, textOf } from './parts/rewrite-xml.ts';
 import { mapAreas, mapAttributes } from './sheet-references.ts';
 
-/** Moves the references of a worksheet part outside `sheetData`. */
+/** Moves the references of a worksheet part outside of `sheetData`. */
 export interface SheetMapper {
-  /** A token has come out other than it went in. */
+  /** Whether any token was changed. */
   readonly changed: boolean;
   /**
-   * What the part holds instead of these tokens. Tokens come in the order of the part, in any number of calls, without
-   * those between the start and the end of `sheetData`. Extensions whose ranges follow their formulas come out as a whole.
+   * The new text for these tokens. Tokens must come in the order of the part, in any number of calls, without those
+   * inside `sheetData`. An extension whose ranges come after their formulas is returned as a whole.
    */
   map(tokens: Iterable<XmlToken>): Iterable<string>;
 }
 
-/** With `sqref` as an attribute in the main namespace, and as an element behind the formulas in that of Excel 2010. */
+/**
+ * Elements that have `sqref` as an attribute in the main namespace, and as an element after the formulas in the
+ * namespace of Excel 2010.
+ */
 const WITH_RANGES = new Set(['conditionalFormatting', 'dataValidation', 'sparkline']);
 const FORMULAS = new Set(['formula', 'formula1', 'formula2', 'f']);
 
-/** What holds inside the element that is being read. */
+/** State of the element that is being read. */
 interface Context {
-  /** Of conditional formats and validations. */
+  /** For conditional formats and validations. */
   place?: FormulaPlace | undefined;
-  /** A validation against a list, or the dates of sparklines: a cell is a table of one row. */
+  /** `body` for a validation against a list, and for the dates of sparklines: a cell is a table of one row. */
   single: 'cell' | 'body';
   anchor?: RowAnchor | undefined;
 }
@@ -38,7 +41,7 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
   /** Local names of the open elements. */
   const path: string[] = [];
   let context: Context = { single: 'cell' };
-  /** Tokens of the text of the innermost element, if it holds a reference. */
+  /** Text tokens of the innermost element, if it contains a reference. */
   let text: XmlToken[] = [];
   let held: { readonly tokens: XmlToken[]; readonly depth: number } | null = null;
 
@@ -80,7 +83,7 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
     return content + token.raw;
   };
 
-  /** The text read so far, with its references moved. */
+  /** The collected text, with its references moved. */
   const takeText = (): string => {
     const value = textOf(text);
     const raw = rawOf(text);
@@ -147,14 +150,14 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
   };
 }
 
-/** The text of the first element of this name. */
+/** The text of the first element with this name. */
 function textWithin(tokens: readonly XmlToken[], local: string): string {
   const start = tokens.findIndex((token) => token.kind === 'open' && token.local === local);
   const end = tokens.findIndex((token, index) => index > start && token.kind === 'close' && token.local === local);
   return start < 0 ? '' : textOf(tokens.slice(start, end));
 }
 
-/** The tokens with other texts of these elements, which hold nothing else. */
+/** The tokens with new texts of these elements, which must contain only text. */
 function withTexts(tokens: readonly XmlToken[], texts: Readonly<Record<string, string>>): string {
   let within: string | undefined;
   return tokens
@@ -167,13 +170,13 @@ function withTexts(tokens: readonly XmlToken[], texts: Readonly<Record<string, s
     .join('');
 }
 
-/** Rows of an anchor of a control or an embedded object (`from` before `to`). */
+/** Maps the rows of an anchor of a control or an embedded object (`from` comes before `to`). */
 interface RowAnchor {
-  /** The row of a corner, from 0, in the filled workbook. */
+  /** The row of a corner in the filled workbook, counted from 0. */
   row(corner: 'from' | 'to', row: number): number;
 }
 
-/** @param open `anchor`: with neither `moveWithCells` nor `sizeWithCells` it stays where it is on the page. */
+/** @param open the `anchor`. With neither `moveWithCells` nor `sizeWithCells` it stays at its place on the page */
 function createAnchor({ attributes }: XmlOpen, sheet: string, map: ReferenceMap): RowAnchor {
   const sizes = isTrue(attributes.sizeWithCells);
   const moves = sizes || isTrue(attributes.moveWithCells);
@@ -192,13 +195,13 @@ function createAnchor({ attributes }: XmlOpen, sheet: string, map: ReferenceMap)
 const isTrue = (value: string | undefined): boolean => value === '1' || value === 'true';
 
 interface Sparkline {
-  /** The range that it draws, e.g. `Board!B5:F5`. */
+  /** The range that the sparkline draws, e.g. `Board!B5:F5`. */
   readonly data: string;
-  /** The cell where it stands. */
+  /** The cell that shows it. */
   readonly cell: string;
 }
 
-/** A sparkline in the filled workbook. In the last row of a table's data it continues, one for each row inserted below. */
+/** The sparklines in the filled workbook. One in the last row of a table's data gets a copy in each inserted row. */
 function* mapSparkline(
   { data, cell }: Sparkline,
   sheet: string,
@@ -207,7 +210,7 @@ function* mapSparkline(
 ): Iterable<Sparkline> {
   const place = placeOf(cell, bands);
   const mapped = {
-    // Beside its data it draws its own row; above or below it draws a column.
+    // Beside its data, a sparkline draws its own row; above or below, it draws a column.
     data: mapFormula(data, sheet, map, { row: place.row, filled: false }, 'body'),
     cell: mapFormula(cell, sheet, map),
   };
@@ -222,8 +225,8 @@ function* mapSparkline(
 }
 
 /**
- * Where formulas stand that are relative to the first cell of these ranges.
- * @param ranges `sqref`: ranges, separated by spaces.
+ * The place of formulas that are relative to the first cell of these ranges.
+ * @param ranges `sqref`: ranges separated by spaces
  */
 function placeOf(ranges: string, bands: readonly RowBand[]): { readonly row: number; readonly filled: boolean } {
   const [reference] = parseFormula(ranges.trim().split(/\s/, 1)[0] ?? '');

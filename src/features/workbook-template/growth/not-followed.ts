@@ -1,11 +1,11 @@
 import { parseFormula } from './formula-references.ts';
 
-/** References that growth does not move. */
+/** References that do not follow growth. */
 export type NotFollowed = 'INDIRECT' | 'OFFSET' | 'references across several sheets';
 
 const FUNCTION = /(?<![\p{L}\p{N}_.])(INDIRECT|OFFSET)\s*\(\s*("(?:[^"]|"")*"\s*[,)])?/giu;
 
-/** @param formula As files write it, without `=`. */
+/** @param formula as written in the file, without `=` */
 export function findNotFollowed(formula: string): ReadonlySet<NotFollowed> {
   const found = new Set<NotFollowed>();
   if (/INDIRECT|OFFSET/i.test(formula)) {
@@ -23,11 +23,11 @@ export function findNotFollowed(formula: string): ReadonlySet<NotFollowed> {
   return found;
 }
 
-/** Texts other than the first argument of INDIRECT are empty: their content is not taken for a function. */
+/** Empties all texts except the first argument of INDIRECT, so that their content is not taken for a function. */
 const withoutTexts = (formula: string): string =>
   formula.replace(/(INDIRECT\s*\(\s*)?"(?:[^"]|"")*"/gi, (whole, call?: string) => (call === undefined ? '""' : whole));
 
-/** A text that INDIRECT reads as an address; names and structured references follow growth. */
+/** Whether INDIRECT reads the text as an address. Names and structured references follow growth. */
 const isAddress = (text: string): boolean =>
   parseFormula(text).some((piece) => typeof piece !== 'string') ||
   /^[rc][\d[\]-]*(?:[rc][\d[\]-]*)?$/i.test(text) ||

@@ -3,17 +3,16 @@ import { type CellRange, formatRange, MAX_ROW } from '../workbook/addresses.ts';
 import { bodyRows, type TemplateTable } from '../workbook/workbook.ts';
 import { type GrowthPlan, insertedRows, type RowBand } from './growth.ts';
 
-/** A bound table and the rows of data that it gets. */
+/** A bound table and the number of data rows it gets. */
 export interface TableNeed {
   readonly table: TemplateTable;
-  /** From 0; an empty section leaves one empty row. */
+  /** May be 0: an empty section leaves one empty row. */
   readonly rows: number;
 }
 
 /**
- * Where the rows of bound tables go.
- * @throws DocketError `template.invalid` for a conflict of tables; `render.failed` if a sheet would have more rows than Excel
- * allows.
+ * Plans where the rows of bound tables go.
+ * @throws DocketError `template.invalid` if tables conflict; `render.failed` if a sheet would exceed Excel's last row
  */
 export function planGrowth(needs: readonly TableNeed[]): GrowthPlan {
   const [conflict] = findConflicts(needs.map(({ table }) => table));
@@ -36,11 +35,11 @@ export function planGrowth(needs: readonly TableNeed[]): GrowthPlan {
   return plan;
 }
 
-/** Two bound tables of a sheet that cannot grow together. */
+/** Two bound tables of a sheet that cannot both grow. */
 export interface TableConflict {
   readonly table: TemplateTable;
   readonly other: TemplateTable;
-  /** They share rows of data, but not all of them; otherwise rows of `other` would be inserted inside `table`. */
+  /** True: they share some rows of data, but not all. False: rows inserted for `other` would split `table`. */
   readonly shareData: boolean;
 }
 
@@ -54,14 +53,14 @@ export function findConflicts(tables: readonly TemplateTable[]): readonly TableC
       const others = bodyRows(other);
       if (rows.first === others.first && rows.last === others.last) continue;
       const shareData = rows.first <= others.last && others.first <= rows.last;
-      // Of two that share rows of data, the lower one is named.
+      // If two tables share rows of data, the lower one is reported.
       if (shareData ? place < index : isSplitBy(table.range, others.last)) conflicts.push({ table, other, shareData });
     }
   }
   return conflicts;
 }
 
-/** Rows that are inserted behind this row would tear the range apart. */
+/** Whether rows inserted below this row would split the range. */
 export const isSplitBy = ({ from, to }: CellRange, last: number): boolean => from.row <= last && last < to.row;
 
 const byPosition = (one: TemplateTable, other: TemplateTable): number =>

@@ -1,7 +1,7 @@
 import { type CellAddress, type CellRange, isSingle, MAX_ROW } from '../workbook/addresses.ts';
 import { type BandTable, type GrowthPlan, insertedRows, type ReferenceMap, type RowBand } from './growth.ts';
 
-/** Sheets by their names without regard to case, as Excel compares them. Rows pushed below Excel's last row are that row. */
+/** Finds sheets by name without regard to case, like Excel. Rows pushed below Excel's last row become that row. */
 export function createReferenceMap(plan: GrowthPlan): ReferenceMap {
   const sheets = new Map([...plan].map(([sheet, bands]) => [sheet.toLowerCase(), bands]));
   const bandsOf = (sheet: string): readonly RowBand[] => sheets.get(sheet.toLowerCase()) ?? [];
@@ -29,10 +29,10 @@ export function createReferenceMap(plan: GrowthPlan): ReferenceMap {
   };
 }
 
-/** Rows of data in the template. */
+/** Number of data rows in the template. */
 const size = ({ first, last }: RowBand): number => last - first + 1;
 
-/** The last row of data of a band that shrinks, as a row of the template. */
+/** The last row of data of a band that shrinks, in rows of the template. */
 const newLast = ({ first, rows }: RowBand): number => first + rows - 1;
 
 const shrinks = (band: RowBand): boolean => band.rows < size(band);
@@ -43,7 +43,7 @@ function moveRow(bands: readonly RowBand[], row: number): number {
   return Math.min(MAX_ROW, moved);
 }
 
-/** The row of a cell of the template after a totals row has moved up. */
+/** The row of a template cell after a totals row has moved up. */
 function shrinkCell(bands: readonly RowBand[], { row, column }: CellAddress): number {
   const band = bands.find(
     (one) => shrinks(one) && row === one.last + 1 && inTables(one.tables.filter(hasTotals), column),
@@ -51,7 +51,7 @@ function shrinkCell(bands: readonly RowBand[], { row, column }: CellAddress): nu
   return band === undefined ? row : newLast(band) + 1;
 }
 
-/** The rows of a range of the template after tables have become shorter: those over the columns of the tables end earlier. */
+/** The rows of a template range after tables have shrunk: ranges over the columns of these tables end earlier. */
 function shrinkRange(bands: readonly RowBand[], { from, to }: CellRange, body: boolean): { from: number; to: number } {
   for (const band of bands) {
     if (!shrinks(band)) continue;
@@ -69,7 +69,7 @@ function shrinkRange(bands: readonly RowBand[], { from, to }: CellRange, body: b
 
 const hasTotals = ({ totalsRow }: BandTable): boolean => totalsRow;
 
-/** A range of one row that shares no column with the tables: it does not cover their rows. */
+/** Whether it is a range of one row that shares no column with the tables, so it does not cover their rows. */
 const isBeside = ({ from, to }: CellRange, tables: readonly BandTable[]): boolean =>
   from.row === to.row && !tables.some(({ fromColumn, toColumn }) => fromColumn <= to.column && from.column <= toColumn);
 

@@ -3,26 +3,26 @@ import { type CellAddress, type CellRange, formatCell, parseCell, parseRange } f
 import { isTooLong } from './formula-references.ts';
 import { findNotFollowed, type NotFollowed } from './not-followed.ts';
 
-/** What of a worksheet growth depends on, besides its tables. */
+/** What the growth of a worksheet depends on, apart from its tables. */
 export interface SheetObstacles {
   readonly merged: readonly CellRange[];
   /** Formulas whose results fill a range. */
   readonly blocks: readonly BlockFormula[];
-  /** References that do not follow growth, by kind: the first cell, and how many formulas. */
+  /** References that do not follow growth, by kind: the first cell, and the number of formulas. */
   readonly notFollowed: ReadonlyMap<NotFollowed, FormulaCell & { readonly formulas: number }>;
-  /** Cells with a formula in the rows asked for. */
+  /** Cells with a formula, in the requested rows. */
   readonly formulaCells: readonly CellAddress[];
-  /** The index of the style of each cell asked for that has one. */
+  /** Style indexes of the requested cells, if they have a style. */
   readonly styles: ReadonlyMap<string, number>;
   /** The first formula that is too long to be read. */
   readonly tooLong: FormulaCell | null;
-  /** The first cell or row after one that it should precede: such a sheet cannot be filled. */
+  /** The first cell or row that comes too late in the file. A sheet with such an order cannot be filled. */
   readonly outOfOrder: string | null;
-  /** Of those that matter, from top to bottom. */
+  /** The requested ones, from top to bottom. */
   readonly hiddenRows: ReadonlySet<number>;
 }
 
-/** Of formulas outside of cells, such as a validation's, undefined. */
+/** Undefined for formulas outside of cells, e.g. in a validation. */
 export interface FormulaCell {
   readonly cell: string | undefined;
 }
@@ -35,9 +35,9 @@ export interface BlockFormula {
 const FORMULAS = new Set(['f', 'formula', 'formula1', 'formula2']);
 
 /**
- * @param rows Those whose formulas matter.
- * @param hides Whether it matters that a row is hidden.
- * @param styled Addresses of cells whose style matters.
+ * @param rows rows whose formulas are collected
+ * @param hides whether to collect a row if it is hidden
+ * @param styled addresses of cells whose styles are collected
  */
 export async function readObstacles(
   batches: AsyncIterable<readonly XmlToken[]>,
@@ -53,11 +53,11 @@ export async function readObstacles(
   let tooLong = null as FormulaCell | null;
   let outOfOrder = null as string | null;
   const hiddenRows = new Set<number>();
-  // Files may leave out the addresses of rows and cells: then they follow the one before.
+  // Files may leave out addresses of rows and cells. Those follow the previous one.
   let cell: CellAddress = { row: 0, column: 0 };
   let dynamic = false;
   let inData = false;
-  /** Of the formula that is being read; null: none. */
+  /** The text of the formula that is being read; null outside of formulas. */
   let formula = null as string | null;
 
   const open = (token: XmlOpen): void => {

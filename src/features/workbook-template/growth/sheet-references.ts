@@ -2,26 +2,26 @@ import type { XmlOpen } from '../package/xml-tokens.ts';
 import type { ReferenceMap } from './growth.ts';
 import { mapCorners, mapFormula } from './map-formula.ts';
 
-/** Where an element of a worksheet stands: the local names of the elements around it, from the outside. */
+/** The path of an element in a worksheet: the local names of the elements around it, outermost first. */
 export type ElementPath = readonly string[];
 
-/** What an attribute holds. */
+/** What an attribute contains. */
 type Reference =
-  /** Ranges, separated by spaces; a cell is a table of one row. */
+  /** Ranges separated by spaces. A cell is a table of one row. */
   | 'areas'
-  /** Cells and ranges, separated by spaces; a cell is a cell. */
+  /** Cells and ranges separated by spaces. A cell stays a cell. */
   | 'cells'
   /** Cells and ranges that never grow. */
   | 'corners'
   | 'formula'
-  /** A formula for a list: a cell is a table of one row. */
+  /** A formula for a list. A cell is a table of one row. */
   | 'list'
-  /** The row above a break, from 1. */
+  /** The row above a break, counted from 1. */
   | 'break'
-  /** A row, from 0. */
+  /** A row, counted from 0. */
   | 'row';
 
-/** Of ECMA-376 part 1, §18.3.1: attributes that hold references, by element. */
+/** Attributes with references, by element: ECMA-376 part 1, §18.3.1. */
 const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, Reference>>>> = {
   sheetPr: { syncRef: 'corners' },
   dimension: { ref: 'areas' },
@@ -46,7 +46,7 @@ const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, Reference>>>> 
   dataRef: { ref: 'areas' },
 };
 
-/** Attributes of an element whose references have moved, for `changeAttributes`; null where none has. */
+/** The moved references of an element's attributes, for `changeAttributes`; null if none has moved. */
 export function mapAttributes(
   open: XmlOpen,
   path: ElementPath,
@@ -56,7 +56,7 @@ export function mapAttributes(
   const { attributes, local } = open;
   const rules = local === 'brk' && path.at(-1) === 'rowBreaks' ? { id: 'break' as const } : ATTRIBUTES[local];
   if (rules === undefined) return null;
-  // Data to consolidate may be of another sheet.
+  // Data to consolidate may be on another sheet.
   const target = (local === 'dataRef' ? attributes.sheet : undefined) ?? sheet;
   const changes: Record<string, string> = {};
   for (const [name, reference] of Object.entries(rules)) {
@@ -68,7 +68,7 @@ export function mapAttributes(
   return Object.keys(changes).length === 0 ? null : changes;
 }
 
-/** A relationship names the document that the reference is of. */
+/** A relationship then names the document that the reference belongs to. */
 const isElsewhere = ({ local, attributes }: XmlOpen, name: string): boolean =>
   (name === 'location' || local === 'dataRef') && Object.keys(attributes).some((one) => one.endsWith(':id'));
 
@@ -91,11 +91,11 @@ function mapValue(value: string, reference: Reference, sheet: string, map: Refer
   }
 }
 
-/** Ranges, separated by spaces (`sqref`); a cell is a table of one row. */
+/** Maps ranges separated by spaces (`sqref`). A cell is a table of one row. */
 export const mapAreas = (list: string, sheet: string, map: ReferenceMap): string =>
   mapEach(list, (one) => mapFormula(one, sheet, map, undefined, 'body'));
 
-/** The separators stay as they are. */
+/** Keeps the separators. */
 const mapEach = (list: string, mapOne: (reference: string) => string): string => list.replace(/\S+/g, mapOne);
 
 const mapRow = (value: string, mapOne: (row: number) => number): string =>

@@ -3,13 +3,13 @@ import { attributeOf } from './xml-tokens.ts';
 
 export const CONTENT_TYPES_PART = '[Content_Types].xml';
 
-/** Media types of parts (ECMA-376 part 2, §10.1.2), by names and extensions in lower case. */
+/** Media types of parts (ECMA-376 part 2, §10.1.2), by part name and by extension, both in lower case. */
 export interface ContentTypes {
   readonly overrides: ReadonlyMap<string, string>;
   readonly defaults: ReadonlyMap<string, string>;
 }
 
-/** Of the text of `[Content_Types].xml`. Throws `template.invalid` for what is not well-formed. */
+/** Parses the text of `[Content_Types].xml`. Throws `template.invalid` if it is not well-formed. */
 export function parseContentTypes(text: string): ContentTypes {
   const overrides = new Map<string, string>();
   const defaults = new Map<string, string>();
@@ -28,5 +28,5 @@ export function parseContentTypes(text: string): ContentTypes {
 export const contentTypeOf = ({ overrides, defaults }: ContentTypes, part: string): string | undefined =>
   overrides.get(partKey(part)) ?? defaults.get(/\.([^./]+)$/.exec(part)?.[1]?.toLowerCase() ?? '');
 
-/** A name of a part in lower case, without the slash at its start: names are compared without regard to case. */
+/** The name of a part in lower case, without the leading slash. Part names do not depend on case. */
 export const partKey = (part: string): string => part.replace(/^\//, '').toLowerCase();

@@ -1,7 +1,7 @@
 import { DocketError, type ErrorDetail } from '../../../base/error.ts';
 import type { TemplateProblem } from '../template-problem.ts';
 
-/** A template that is no workbook, damaged, or larger than the limits allow. `file`: as diagnostics name it. */
+/** The error for a template that is not a workbook, is damaged, or exceeds a limit. `file`: its name in diagnostics. */
 export const invalidTemplate = (
   file: string,
   message: string,
@@ -13,13 +13,13 @@ export const invalidTemplate = (
     ...detail,
   });
 
-/** Text of a file in messages: at most 80 characters, control characters shown as `?`. */
+/** Text from a file for messages: at most 80 characters, with `?` for control characters. */
 export const clipText = (text: string): string => {
   const shown = text.replace(/\p{Cc}/gu, '?');
   return shown.length > 80 ? `${shown.slice(0, 79)}…` : shown;
 };
 
-/** The error of a package as a problem of the template as a whole. */
+/** Converts the error of a package to a problem of the whole template. */
 export const problemOfError = ({ message, expected, got, next }: DocketError): TemplateProblem => ({
   severity: 'error',
   code: 'workbook.invalid',
@@ -29,7 +29,7 @@ export const problemOfError = ({ message, expected, got, next }: DocketError): T
   next: (next ?? 'Save the workbook again in Excel').replace(/\.$/, ''),
 });
 
-/** Runs what reads a workbook; errors of its XML, which know their part alone, get the name of the file. */
+/** Runs a function that reads a workbook. Adds the name of the file to its XML errors, which only name the part. */
 export async function readingFile<T>(file: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

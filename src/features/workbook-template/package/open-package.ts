@@ -12,17 +12,17 @@ import { clipText, invalidTemplate, readingFile } from './invalid-template.ts';
 import { parseRelationships, relationshipsPart } from './relationships.ts';
 import { type Relationship, TEMPLATE_LIMITS, type TemplatePackage } from './template-package.ts';
 
-/** A package with the entries of its zip, from which `writePackage` copies. */
+/** A package with its zip entries, which `writePackage` copies. */
 export interface OpenedPackage extends TemplatePackage {
-  /** In the order of the zip; folders are no parts. */
+  /** In the order of the zip. Folders are not parts. */
   readonly entries: readonly Entry[];
   /** The compressed bytes of an entry. */
   openCompressed(entry: Entry): Promise<Readable>;
 }
 
 /**
- * Opens a workbook. Its caller closes it.
- * @param file as diagnostics name it
+ * Opens a workbook. The caller closes it.
+ * @param file its name in diagnostics
  * @throws `template.invalid`
  */
 export async function openPackage(path: string, file: string): Promise<OpenedPackage> {
@@ -69,7 +69,7 @@ async function openZip(path: string, file: string): Promise<ZipFile> {
     await promisify(read)(fd, start, 0, start.length, 0);
     if (start.equals(OLE)) throw notWorkbook(file, 'a workbook with a password, or one of Excel 97–2003 (.xls)');
     if (start.subarray(0, 2).toString('latin1') !== 'PK') throw notWorkbook(file, 'another kind of file');
-    // Backslashes in names are refused, not turned into slashes.
+    // Names with backslashes are refused, not changed to slashes.
     return await fromFdPromise(fd, { autoClose: false, strictFileNames: true });
   } catch (thrown) {
     await promisify(closeFile)(fd);
@@ -84,7 +84,7 @@ const notWorkbook = (file: string, got: string): DocketError =>
     next: 'Save it in Excel as .xlsx or .xlsm, without a password.',
   });
 
-/** Errors of zip and zlib say that the file is damaged; those of the disk stay what they are. */
+/** Errors of zip and zlib mean that the file is damaged. Errors of the disk stay unchanged. */
 function toInvalid(file: string, thrown: unknown, part?: string): unknown {
   if (thrown instanceof DocketError || findDiskFailure(thrown) !== undefined) return thrown;
   const message = errorMessage(thrown);
@@ -210,15 +210,15 @@ class ZipPackage implements OpenedPackage {
 }
 
 const MEGABYTE = 1024 * 1024;
-/** Of a local file header without its name and extra fields. */
+/** Size of a local file header without its name and extra fields. */
 const LOCAL_HEADER_BYTES = 30;
 const STORED = 0;
 const DEFLATED = 8;
 
 /**
- * The entries of a zip in their order, folders included. Nothing is inflated.
- * @throws `template.invalid` for limits, encryption, unknown compression, names that leave the package or occur twice, and
- * entries that share bytes
+ * The entries of a zip in order, including folders. Inflates nothing.
+ * @throws `template.invalid` for exceeded limits, encryption, unknown compression, names that leave the package or
+ * occur twice, and entries that share bytes
  */
 async function readEntries(zip: ZipFile, file: string): Promise<readonly Entry[]> {
   if (zip.entryCount > TEMPLATE_LIMITS.parts) {
@@ -233,7 +233,7 @@ async function readEntries(zip: ZipFile, file: string): Promise<readonly Entry[]
     if (inflated > TEMPLATE_LIMITS.inflatedBytes) {
       throw tooLarge(file, `at most ${TEMPLATE_LIMITS.inflatedBytes / MEGABYTE} MB inflated`, 'more');
     }
-    // Packages compare names without regard to case.
+    // Part names do not depend on case.
     const name = entry.fileName.toLowerCase();
     if (names.has(name)) {
       throw invalidTemplate(file, 'The workbook is damaged: it contains a part twice.', {
@@ -279,7 +279,7 @@ function assertReadable(file: string, entry: Entry): void {
   }
 }
 
-/** Entries that share compressed bytes make small files inflate to much more than their sizes say together. */
+/** Refuses entries that share compressed bytes: a small file could inflate to much more than the sum of its sizes. */
 function assertApart(file: string, zip: ZipFile, entries: readonly Entry[]): void {
   let free = 0;
   for (const entry of entries.toSorted((a, b) => a.relativeOffsetOfLocalHeader - b.relativeOffsetOfLocalHeader)) {

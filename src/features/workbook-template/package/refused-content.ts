@@ -9,16 +9,16 @@ import { findRefusedRelationships } from './refused/refused-relationships.ts';
 import type { TemplatePackage } from './template-package.ts';
 import { findWorkbookPart } from './workbook-part.ts';
 
-/** Parts besides sheets, tables and the workbook that have formulas: charts, their shapes, drawings, form controls. */
+/** Parts with formulas, apart from sheets, tables and the workbook: charts, their shapes, drawings, form controls. */
 const FORMULA_TYPES = /(?:\.chart|\.drawing|chartshapes|chartex|controlproperties)\+xml$/i;
 
-/** Characters at the end of a chunk that are searched again with the next one. */
+/** Number of characters at the end of a chunk that are searched again with the next one. */
 const OVERLAP = 16;
 
 /**
- * What a template is refused for before anything of it is bound: damaged parts, content outside of the workbook, a signature
- * of the whole file; also what its reader should know. Inflates every part once; opens nothing but the template.
- * @throws `template.invalid` if it is no workbook
+ * Checks a template before it is bound. Refuses damaged parts, content outside of the workbook and a signature of the
+ * whole file, and warns about what its reader should know. Inflates every part once; opens no other file.
+ * @throws `template.invalid` if it is not a workbook
  */
 export async function findRefusedContent(pack: TemplatePackage): Promise<TemplateProblem[]> {
   const workbook = await readWorkbook(pack);
@@ -42,7 +42,7 @@ export async function findRefusedContent(pack: TemplatePackage): Promise<Templat
   return eachFileOnce(problems);
 }
 
-/** A file that many formulas, links and pictures name is one problem, at the first place with a cell. */
+/** Reports a file that several formulas, links and pictures name only once, at the first place that has a cell. */
 function eachFileOnce(problems: readonly TemplateProblem[]): TemplateProblem[] {
   const first = new Map<string, TemplateProblem>();
   for (const problem of problems) {
@@ -76,7 +76,7 @@ async function partProblems(
   }
 }
 
-/** Inflates a part, which checks its size and checksum. True if its bytes may hold a refused formula. */
+/** Inflates a part, which checks its size and checksum. True if it may contain a refused formula. */
 async function readThrough(pack: TemplatePackage, part: string): Promise<boolean> {
   let suspicious = false;
   let end = '';
@@ -89,11 +89,11 @@ async function readThrough(pack: TemplatePackage, part: string): Promise<boolean
   return suspicious;
 }
 
-// Older versions of Excel write VML that is not well-formed, with `<br>` in texts; it cannot be read as XML.
+// Older versions of Excel write VML that is not well-formed XML, with `<br>` in texts, so it is searched as text.
 const PICTURE = /<(?:\w+:)?(?:imagedata|fill)\s[^<>]*/gi;
 const ADDRESS = /\s(?:src|o:href|o:althref)\s*=\s*(?:"([^"]+)"|'([^']+)')/gi;
 
-/** Pictures of a VML drawing (comments, form controls, headers and footers) that name an address instead of a part. */
+/** Pictures in a VML drawing (comments, form controls, headers and footers) that name an address instead of a part. */
 async function findRemotePictures(
   pack: TemplatePackage,
   part: string,

@@ -3,11 +3,14 @@ import type { Relationship } from './template-package.ts';
 import { tokenizeXml } from './tokenize-xml.ts';
 import { attributeOf } from './xml-tokens.ts';
 
-/** The part with the relationships of a part; of the package itself for none. */
+/** The part that has the relationships of a part, or of the package itself. */
 export const relationshipsPart = (part?: string): string =>
   part === undefined ? '_rels/.rels' : posix.join(posix.dirname(part), '_rels', `${posix.basename(part)}.rels`);
 
-/** The part that a part of relationships belongs to; null for the package itself, undefined for any other part. */
+/**
+ * The part that a relationships part belongs to. Null for the package itself, undefined if it is not a relationships
+ * part.
+ */
 export function ownerOfRelationships(part: string): string | null | undefined {
   const [, folder, name] = /^(.*?)_rels\/([^/]*)\.rels$/i.exec(part) ?? [];
   if (folder === undefined || name === undefined) return undefined;
@@ -15,8 +18,8 @@ export function ownerOfRelationships(part: string): string | null | undefined {
 }
 
 /**
- * The relationships in the text of a part, in their order. Targets within the package are names of parts.
- * @param actual the name of a part as the package writes it, if it has the part
+ * Parses the relationships of a part, in their order. Targets inside the package become part names.
+ * @param actual returns the part's name in the spelling of the package, if the part exists
  */
 export function parseRelationships(
   text: string,
@@ -38,7 +41,7 @@ export function parseRelationships(
   return relationships;
 }
 
-/** Names in the zip may be written with `%20` or without; a fragment points into the part. */
+/** The zip may have the name with or without `%20`. A fragment points into the part. */
 function resolveTarget(
   written: string,
   owner: string | undefined,
@@ -54,10 +57,12 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    // A `%` that begins no escape is part of the name.
+    // A `%` that starts no escape belongs to the name.
     return path;
   }
 }
 
-/** The last piece of a relationship's type, the same in transitional and strict files: `worksheet`, `table`. */
+/**
+ * The last segment of a relationship's type, which is the same in transitional and strict files: `worksheet`, `table`.
+ */
 export const relationshipKind = ({ type }: Relationship): string => type.slice(type.lastIndexOf('/') + 1);

@@ -3,16 +3,17 @@ import { DocketError } from '../../../base/error.ts';
 import { clipText } from './invalid-template.ts';
 import type { XmlOpen, XmlToken } from './xml-tokens.ts';
 
-/** Larger tags and texts, or elements nested deeper, are refused; Excel's own texts have at most 32,767 characters. */
+/** Longer tags and texts, and elements nested deeper, are refused. Excel's own texts have at most 32,767 characters. */
 const MAX_TOKEN_CHARACTERS = 4 * 1024 * 1024;
 const MAX_DEPTH = 1_000;
-/** A text is parsed in pieces of this many characters, so that not all of its tokens are in memory at once. */
+/** Text is parsed in pieces of this many characters, so that its tokens are never all in memory. */
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
- * The tokens of a document, one after the other.
+ * Yields the tokens of a document.
  * @param part for messages, e.g. `xl/workbook.xml`
- * @throws `template.invalid` for what is not well-formed, a DOCTYPE, an encoding other than UTF-8, and the limits above
+ * @throws `template.invalid` for a document that is not well-formed, a DOCTYPE, an encoding other than UTF-8, and
+ * exceeded limits
  */
 export function* tokenizeXml(text: string, part?: string): Iterable<XmlToken> {
   const tokenizer = createTokenizer(part);
@@ -22,7 +23,7 @@ export function* tokenizeXml(text: string, part?: string): Iterable<XmlToken> {
   yield* tokenizer.end();
 }
 
-/** Tokenizes a document in UTF-8: one batch of tokens for each chunk. Leaves out a byte order mark. */
+/** Tokenizes a UTF-8 document, with one batch of tokens per chunk. Leaves out a byte order mark. */
 export async function* tokenizeXmlStream(
   chunks: AsyncIterable<Uint8Array>,
   part?: string,
@@ -49,10 +50,10 @@ interface Tokenizer {
 }
 
 function createTokenizer(part: string | undefined): Tokenizer {
-  // XML 1.1 allows control characters; Excel reads 1.0 alone.
+  // XML 1.1 allows control characters; Excel only reads 1.0.
   const parser = new SaxesParser({ xmlns: false, position: true, defaultXMLVersion: '1.0', forceXMLVersion: true });
   let tokens: XmlToken[] = [];
-  // `rest` begins at the position `base` of the document; the last token ended at `start`.
+  // `rest` begins at position `base` of the document. The last token ended at `start`.
   let rest = '';
   let base = 0;
   let start = 0;
@@ -63,12 +64,13 @@ function createTokenizer(part: string | undefined): Tokenizer {
     start = end;
     return raw;
   };
-  // A comment is reported in front of its `>`, which may be in the next chunk: it becomes a token with the next one.
+  // saxes reports a comment before its `>`, which may be in the next chunk. The token is therefore added together with
+  // the next one.
   let commentEnd: number | undefined;
   let ended = false;
   const before = (): void => {
     if (commentEnd === undefined && start > 0) return;
-    // saxes reports no white space in front of the first tag.
+    // saxes does not report white space before the first tag.
     const space = start === 0 ? (/^\s+/.exec(rest)?.[0].length ?? 0) : 0;
     if (space > 0) tokens.push({ kind: 'other', raw: rawUntil(space) });
     if (commentEnd !== undefined) tokens.push({ kind: 'other', raw: rawUntil(commentEnd) });
@@ -97,7 +99,7 @@ function createTokenizer(part: string | undefined): Tokenizer {
   });
   parser.on('text', (text) => {
     before();
-    // Reported when the `<` behind it was read, or at the end.
+    // saxes reports a text after reading the following `<`, or at the end.
     tokens.push({ kind: 'text', text, raw: rawUntil(ended ? base + rest.length : parser.position - 1) });
   });
   parser.on('cdata', (text) => {
@@ -164,9 +166,9 @@ const malformed = (
 const ATTRIBUTE = /(\s+)([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')/g;
 
 /**
- * The raw text of a tag with other attributes; `null` removes one, and one that it has not is added at the end. All others
- * stay as written, those that get the value that they have among them.
- * @param changes by name as written, values without entities
+ * The raw text of a tag with changed attributes. `null` removes an attribute; a new one is added at the end. Others
+ * stay as written, even those that would get the same value.
+ * @param changes by name as written; values without entities
  */
 export function changeAttributes(
   { name, raw, selfClosing, attributes }: XmlOpen,
@@ -181,7 +183,7 @@ export function changeAttributes(
     if (value === attributes[attribute]) return written;
     return value === null ? '' : `${space}${attribute}="${escapeXmlAttribute(value)}"`;
   });
-  // White space in front of `/>` stays there.
+  // Keeps the white space before `/>`.
   const body = changed.trimEnd();
   let added = '';
   for (const [attribute, value] of left) {
@@ -201,26 +203,26 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Text for the content of an element. A character that XML forbids is written as Excel does (`_x0001_`); a text that looks
- * like such an escape is not changed.
+ * Escapes text for the content of an element. A character that XML forbids becomes Excel's escape (`_x0001_`); text
+ * that already looks like such an escape stays unchanged.
  */
 export const escapeXmlText = (text: string): string =>
   text.replace(SPECIAL_IN_TEXT, (character) => ENTITIES[character] ?? escapeForbidden(character));
 
-/** Escapes the value of an attribute in double quotation marks. */
+/** Escapes an attribute's value for double quotation marks. */
 export const escapeXmlAttribute = (text: string): string =>
   text.replace(SPECIAL_IN_ATTRIBUTE, (character) => ENTITIES[character] ?? escapeForbidden(character));
 
-// A lone half of a surrogate pair has no form in UTF-8.
+// A lone surrogate cannot be encoded in UTF-8.
 const FORBIDDEN =
   '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\ufffe\\uffff]|[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]';
 const SPECIAL_IN_TEXT = new RegExp(`[&<>\\r${FORBIDDEN}`, 'g');
 const SPECIAL_IN_ATTRIBUTE = new RegExp(`[&<>"\\t\\n\\r${FORBIDDEN}`, 'g');
 
-/** A character that XML forbids, as Excel writes it: `_x0001_`. */
+/** A character that XML forbids, in Excel's notation: `_x0001_`. */
 export const escapeForbidden = (character: string): string =>
   `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 
-/** Text as people see it, of a value in which the file format escapes characters (`ST_Xstring`): `_x000a_` is a line break. */
+/** The readable text of a value with escaped characters (`ST_Xstring`): `_x000a_` is a line break. */
 export const decodeExcelText = (text: string): string =>
   text.replace(/_x([0-9a-fA-F]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));

@@ -9,8 +9,8 @@ const WORKBOOK_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheet
 const MACRO_WORKBOOK_TYPE = 'application/vnd.ms-excel.sheet.macroEnabled.main+xml';
 
 /**
- * Changes that make a workbook of a template (`.xltx`, `.xltm`), with its macros or without.
- * @param macros `remove` leaves out the project, its signatures, and the events and buttons of the ribbon that call it;
+ * The changes that turn a template (`.xltx`, `.xltm`) into a workbook, with or without macros.
+ * @param macros `remove` leaves out the project, its signatures, and the ribbon's events and buttons that call it;
  *   shapes keep the names of macros, which then do nothing
  */
 export async function changeWorkbookKind(
@@ -26,7 +26,7 @@ export async function changeWorkbookKind(
   if (projects.length > 0 && macros === 'remove') {
     for (const { target } of projects) {
       changes.set(target, null);
-      // Signatures of the project, and its data for Word and Excel.
+      // Removes signatures of the project, and its data for Word and Excel.
       for (const own of await pack.relationships(target)) if (!own.external) changes.set(own.target, null);
     }
     for (const relationship of await pack.relationships()) {
@@ -42,7 +42,7 @@ export async function changeWorkbookKind(
   return changes;
 }
 
-/** The text of `[Content_Types].xml` with another type of a part. */
+/** The text of `[Content_Types].xml` with a changed type of one part. */
 function withContentType(text: string, part: string, type: string): string {
   let changed = '';
   let found = false;

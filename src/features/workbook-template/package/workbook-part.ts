@@ -2,7 +2,7 @@ import { clipText, invalidTemplate } from './invalid-template.ts';
 import { relationshipKind } from './relationships.ts';
 import type { TemplatePackage } from './template-package.ts';
 
-/** Media types of the main part of workbooks and templates; macros are kept or removed by `macros`. */
+/** Media types of the main part of workbooks and templates. `macros` decides whether macros stay. */
 const WORKBOOK_TYPES: ReadonlySet<string> = new Set([
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.template.main+xml',
@@ -10,7 +10,9 @@ const WORKBOOK_TYPES: ReadonlySet<string> = new Set([
   'application/vnd.ms-excel.template.macroEnabled.main+xml',
 ]);
 
-/** The part of the workbook. Throws `template.invalid` if the package has none, or it is of a kind that cannot be filled. */
+/**
+ * The name of the workbook part. Throws `template.invalid` if the package has none, or if its kind cannot be filled.
+ */
 export async function findWorkbookPart(pack: TemplatePackage): Promise<string> {
   const main = (await pack.relationships()).find(
     (relationship) => !relationship.external && relationshipKind(relationship) === 'officeDocument',

@@ -8,14 +8,14 @@ import { tokenizeXml } from './tokenize-xml.ts';
 import { attributeOf, type XmlOpen } from './xml-tokens.ts';
 import { type ZipEntry, type ZipHeader, zipChunks } from './zip-chunks.ts';
 
-/** New parts are dated 1 January 1980, the first day of the format. */
+/** New parts get the date 1 January 1980, the first one that the format allows. */
 const FIRST_DAY = (1 << 5) | 1;
 
 /**
- * Writes a package with changes. Entries keep their order, times and attributes; the compressed bytes of parts without a
- * change are copied. Parts that are left out also leave the content types and all relationships, and take their own
- * relationships with them. The same package and changes give the same bytes.
- * @param path must not exist; what was written until an error remains
+ * Writes a package with changes. Entries keep their order, times and attributes; unchanged parts are copied compressed.
+ * A removed part also disappears from the content types and all relationships, together with its own relationships. The
+ * same package and changes give the same bytes.
+ * @param path must not exist; after an error the incomplete file remains
  * @throws what a change throws, `template.invalid`, `render.failed` above 4 GB, the signal's reason
  */
 export async function writePackage(
@@ -63,7 +63,7 @@ const copyOf = (pack: OpenedPackage, entry: Entry): Exclude<ZipEntry['content'],
   open: () => pack.openCompressed(entry),
 });
 
-/** The changes, with those of content types and relationships where they leave parts out. */
+/** The changes, plus those of content types and relationships for removed parts. */
 async function changesOfLeftOut(pack: TemplatePackage, changes: PackageChanges): Promise<PackageChanges> {
   const leftOut = new Set([...changes].filter(([, change]) => change === null).map(([part]) => partKey(part)));
   if (leftOut.size === 0) return changes;
@@ -109,7 +109,7 @@ function withoutRelationships(
   );
 }
 
-/** The text without the elements that are `gone`, and all within them. */
+/** The text without the elements that are `gone`, including their content. */
 function withoutElements(text: string, part: string, gone: (open: XmlOpen) => boolean): string {
   let kept = '';
   let within = 0;

@@ -1,15 +1,15 @@
-/** A piece of an XML document. The `raw` texts of all tokens, one after the other, are the document. */
+/** A piece of an XML document. Joined, the `raw` texts of all tokens are the document. */
 export type XmlToken = XmlOpen | XmlClose | XmlText | XmlOther;
 
 export interface XmlOpen {
   readonly kind: 'open';
-  /** As written, with its prefix. */
+  /** As written, including the prefix. */
   readonly name: string;
-  /** Without its prefix. */
+  /** The name without prefix. */
   readonly local: string;
-  /** By name as written, with entities resolved. */
+  /** By name as written; values with entities resolved. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** `<a/>`: a token of kind `close` with an empty `raw` follows. */
+  /** True for `<a/>`. A `close` token with an empty `raw` follows. */
   readonly selfClosing: boolean;
   readonly raw: string;
 }
@@ -24,12 +24,12 @@ export interface XmlClose {
 /** Text, or a CDATA section. */
 export interface XmlText {
   readonly kind: 'text';
-  /** With entities resolved. */
+  /** Text with entities resolved. */
   readonly text: string;
   readonly raw: string;
 }
 
-/** The declaration, comments, processing instructions. */
+/** A declaration, comment or processing instruction. */
 export interface XmlOther {
   readonly kind: 'other';
   readonly raw: string;
@@ -39,7 +39,7 @@ export interface XmlOther {
 export const attributeOf = ({ attributes }: XmlOpen, name: string): string | undefined =>
   Object.hasOwn(attributes, name) ? attributes[name] : undefined;
 
-/** The value of an attribute with any prefix, such as `r:id`: documents may choose another prefix than Excel's. */
+/** The value of an attribute with any prefix, such as `r:id`: documents can choose other prefixes than Excel. */
 export function prefixedAttributeOf({ attributes }: XmlOpen, local: string): string | undefined {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.endsWith(`:${local}`) && !name.startsWith('xmlns:')) return value;
@@ -47,7 +47,7 @@ export function prefixedAttributeOf({ attributes }: XmlOpen, local: string): str
   return undefined;
 }
 
-/** A boolean attribute (`xsd:boolean`, and the `on` and `off` of old files). */
+/** Parses a boolean attribute (`xsd:boolean`, and the `on` and `off` of old files). */
 export function booleanOf(open: XmlOpen, name: string, fallback: boolean): boolean {
   const value = attributeOf(open, name);
   return value === undefined ? fallback : value === '1' || value === 'true' || value === 'on';

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { crc32, createDeflateRaw, deflateRaw } from 'node:zlib';
 import { DocketError } from '../../../base/error.ts';
 
-/** What an entry of a zip says besides its content. Times are those of the format, without a zone. */
+/** The metadata of a zip entry. Times are in the format of the zip, without a zone. */
 export interface ZipHeader {
   readonly name: string;
   readonly versionMadeBy: number;
@@ -13,7 +13,7 @@ export interface ZipHeader {
   readonly externalFileAttributes: number;
 }
 
-/** Compressed bytes as another zip has them. */
+/** Compressed bytes from another zip. */
 export interface CompressedContent {
   readonly compressionMethod: number;
   readonly crc32: number;
@@ -24,18 +24,18 @@ export interface CompressedContent {
 
 export interface ZipEntry {
   readonly header: ZipHeader;
-  /** A text is compressed at once, chunks as they come. */
+  /** A string is compressed at once, chunks as they arrive. */
   readonly content: CompressedContent | string | (() => AsyncIterable<string | Uint8Array>);
 }
 
-/** The limits of the original format; Excel opens no package of several gigabytes. */
+/** The limits of the original zip format. Excel does not open packages of several gigabytes. */
 const MAX_BYTES = 0xffff_ffff;
 const MAX_ENTRIES = 0xffff;
 const DEFLATED = 8;
 const DEFLATE_LEVEL = 6;
 const UTF_8_NAME = 0x800;
 const SIZES_BEHIND_DATA = 0x8;
-/** Texts are encoded together until they have this many characters. */
+/** Strings are collected up to this many characters, and then encoded together. */
 const BATCH_CHARACTERS = 64 * 1024;
 
 interface Sizes {
@@ -47,8 +47,8 @@ interface Sizes {
 }
 
 /**
- * The bytes of a zip, entry by entry. Written here because `Zip` of fflate turns times into those of the local zone and back,
- * and refuses the day 0 that many tools write; the bytes would depend on the machine.
+ * Yields the bytes of a zip, entry by entry. Not `Zip` of fflate: it converts times to the local zone and back, so the
+ * bytes would depend on the machine, and it refuses the day 0, which many tools write.
  * @throws `render.failed` above 4 GB
  */
 export async function* zipChunks(entries: Iterable<ZipEntry>): AsyncGenerator<Uint8Array> {
@@ -78,7 +78,7 @@ export async function* zipChunks(entries: Iterable<ZipEntry>): AsyncGenerator<Ui
   yield endOfDirectory(directory.length, bytes.length, offset);
 }
 
-/** The local header, the data, and at last its sizes. */
+/** Yields the local header and the data, and finally the sizes. */
 async function* entryChunks(header: ZipHeader, content: ZipEntry['content']): AsyncGenerator<Uint8Array | Sizes> {
   if (typeof content === 'function') return yield* streamedChunks(header, content());
   const name = nameFlag(header.name);
@@ -109,7 +109,7 @@ async function* entryChunks(header: ZipHeader, content: ZipEntry['content']): As
   yield sizes;
 }
 
-/** The sizes of a stream are known at its end, and follow its data. */
+/** The sizes of a stream are only known at its end, so they follow its data. */
 async function* streamedChunks(
   header: ZipHeader,
   chunks: AsyncIterable<string | Uint8Array>,
@@ -157,7 +157,7 @@ async function* encoded(chunks: AsyncIterable<string | Uint8Array>): AsyncGenera
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is the range.
 const nameFlag = (name: string): number => (/^[\u0000-\u007f]*$/.test(name) ? 0 : UTF_8_NAME);
 
-/** What local headers and those of the directory have in common: from the version that reads it to the length of the name. */
+/** The fields that local and directory headers share: from the required version to the length of the name. */
 function common(header: ZipHeader, { flags, method, crc, compressed, inflated }: Sizes): Buffer {
   const bytes = Buffer.alloc(26);
   bytes.writeUInt16LE(20, 0);

@@ -1,4 +1,4 @@
-/** A table's name and where it stands in the workbook. */
+/** A table's name and its place in the workbook. */
 export const TableName = ({
   table: { name, sheet, range },
 }: {
@@ -12,14 +12,17 @@ export const TableName = ({
   </td>
 );
 
-/** A column of a table in a workbook, with what it gets. */
+/** A column of a table in a workbook, and what fills it. */
 export interface BoundColumn {
   readonly header: string;
-  /** Null: its own formulas or cells. */
+  /** Null: the author's own formulas or cells. */
   readonly bound: string | null;
 }
 
-/** The columns of a table, folded: most people look for one. @param section its id, which all that they get begins with */
+/**
+ * The columns of a table, folded, because most people look for a single one. @param section its id: all bindings of the
+ * table begin with it
+ */
 export const TableColumns = ({
   columns,
   section,

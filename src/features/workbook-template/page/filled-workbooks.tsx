@@ -5,7 +5,7 @@ import { TableColumns, TableName } from './columns.tsx';
 
 type Filled = NonNullable<FileEntry['workbook']>;
 
-/** What the templates of a run's workbooks were filled with; nothing for a run without one. */
+/** What the workbooks of a run were filled with. Empty if no workbook has a template. */
 export const FilledWorkbooks = ({ files }: { readonly files: readonly FileEntry[] }) => (
   <>
     {files.map(({ name, workbook }) =>
@@ -67,7 +67,7 @@ const FilledWorkbook = ({
 );
 
 interface FilledProps {
-  /** Of the file. */
+  /** The name of the file. */
   readonly name: string;
   readonly filled: Filled;
 }

@@ -3,7 +3,7 @@ import { Section, Table } from '../../../admin/page/components/layout.tsx';
 import type { TemplateView } from '../../../definitions/schema/template-view.ts';
 import { TableColumns, TableName } from './columns.tsx';
 
-/** The template of a report's workbook: what is wrong with it, and which of its tables and cells get what. */
+/** The template of a report's workbook: its problems, and what fills its tables and cells. */
 export const WorkbookTemplate = ({ view: { template, tables, names, problems } }: { readonly view: TemplateView }) => {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const warnings = problems.filter(({ severity }) => severity === 'warning');

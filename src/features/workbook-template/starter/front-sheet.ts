@@ -7,10 +7,10 @@ import { nameKey, readName } from '../binding/names.ts';
 import { DEFAULT_DURATION, metricFigures, type StarterTexts } from './section-columns.ts';
 
 const HEADLINES = 3;
-/** Texts are as wide as so many columns, also where there are fewer figures. */
+/** Texts span at least this many columns, even if there are fewer figures. */
 const MIN_COLUMNS = 6;
 
-/** The first sheet: title, period, sentences, and the total of every metric. Each cell that is filled has its name. */
+/** The first sheet: title, period, sentences, and the total of every metric. Each filled cell has a name. */
 export function writeFrontSheet(sheet: Worksheet, outline: ReportOutline, texts: StarterTexts): void {
   const totals = outline.sections.map((section) => totalsOf(section, outline, texts));
   const columns = Math.max(MIN_COLUMNS, ...totals.flat().map(({ cells }) => cells.length + 1));
@@ -43,7 +43,7 @@ export function writeFrontSheet(sheet: Worksheet, outline: ReportOutline, texts:
   writeMadeAt(sheet, row, texts.words);
 }
 
-/** The totals of a section, a metric a row. @returns the row below them */
+/** Writes the totals of a section, one row per metric. @returns the row below them */
 function writeTotals(sheet: Worksheet, from: number, title: string, shown: readonly TotalRow[]): number {
   const [first] = shown;
   if (first === undefined) return from;
@@ -86,7 +86,7 @@ interface TotalCell {
   readonly sample: string | number;
 }
 
-/** A metric with the figures that names may ask for. */
+/** A metric with the figures that names can refer to. */
 interface TotalRow {
   readonly label: string;
   readonly cells: readonly TotalCell[];
@@ -100,7 +100,7 @@ function totalsOf(section: SectionOutline, outline: ReportOutline, texts: Starte
       const cells = metricFigures(column, section, texts).flatMap(({ of, figure }): TotalCell[] => {
         const name = `docket.${nameKey(section.id)}.${nameKey(column.name)}${figureSuffix(of.target)}${unitSuffix(column, of.target)}`;
         const sample = figure.samples[0];
-        // Ids that are written alike in names are ambiguous.
+        // Ids with the same spelling in names are ambiguous, so they get no cell.
         if (readName(name, outline).kind !== 'bound' || sample === undefined || sample instanceof Date) return [];
         return [{ name, heading: headingOf(of.target, section, texts), format: figure.format, sample }];
       });
@@ -113,7 +113,7 @@ function totalsOf(section: SectionOutline, outline: ReportOutline, texts: Starte
 const unitLabel = (label: string, { unit, shownIn = DEFAULT_DURATION }: OutlineColumn, { words }: StarterTexts) =>
   unit === 'seconds' ? `${label} (${words.table.durations[shownIn]})` : label;
 
-/** Without a unit of the report, names of durations say theirs. */
+/** If the report sets no unit, names of durations include one. */
 const unitSuffix = ({ unit, shownIn }: OutlineColumn, { figure }: FigureTarget): string =>
   unit === 'seconds' && shownIn === undefined && figure !== 'status' && figure !== 'change'
     ? `.${DEFAULT_DURATION}`
@@ -148,7 +148,7 @@ function writeMadeAt(sheet: Worksheet, row: number, { workbook: { run } }: Words
   sheet.getCell(row, 1).style = STYLES.text;
 }
 
-/** Until it is filled, a cell shows what it is for. */
+/** A cell shows its name until it is filled. */
 function named(cell: Cell, name: string): void {
   cell.value = name;
   cell.name = name;

@@ -7,26 +7,26 @@ import type { FigureTarget, OutlineColumn, SectionOutline } from '../binding/bin
 import { headerReader } from '../binding/column-headers.ts';
 import { figuresOf, type NamedFigure } from '../binding/figure-names.ts';
 
-/** A column of a table, or a cell, with what stands there until it is filled. */
+/** A column of a table, or a cell, with its sample values. */
 export interface StarterFigure {
-  /** Binds to the figure. */
+  /** The header that binds it to the figure. */
   readonly header: string;
   /** Excel's number format. */
   readonly format: string;
   readonly samples: readonly (string | number | Date)[];
 }
 
-/** What the figures of a starter template depend on besides the report. */
+/** The texts and targets that a starter template needs besides the report. */
 export interface StarterTexts {
   readonly words: Words;
-  /** Ids of the metrics that have targets: they get columns for target and status. */
+  /** Ids of the metrics with targets. They get columns for target and status. */
   readonly judged: ReadonlySet<string>;
 }
 
 /** Rows of sample figures in each table: enough to see how they look, and to draw a chart of them. */
 export const SAMPLE_ROWS = 3;
 
-/** Of durations for which neither the report nor the template's author has chosen another unit. */
+/** The unit of durations if neither the report nor the template's author has chosen one. */
 export const DEFAULT_DURATION: DurationUnit = 'hours';
 
 /** The columns of a section's table: everything that the report has, in the order of Docket's own workbook. */
@@ -37,13 +37,13 @@ export function sectionColumns(section: SectionOutline, texts: StarterTexts): re
       ? metricFigures(column, section, texts).map(({ figure }) => figure)
       : [ownColumn(column, section, texts)],
   );
-  // A label that two columns have names neither of them.
+  // A label that two columns share cannot bind, so their ids are used.
   return figures.map(({ header, id, ...rest }) => ({ header: read(header).kind === 'bound' ? header : id, ...rest }));
 }
 
 type WithId = StarterFigure & { readonly id: string };
 
-/** The figures of a metric that the report has. `id`: the header that binds whatever labels there are. */
+/** The figures of a metric that the report has. `id`: a header that binds whatever the labels are. */
 export function metricFigures(
   column: OutlineColumn,
   section: Pick<SectionOutline, 'comparisons' | 'toDate'>,
@@ -62,7 +62,7 @@ export function metricFigures(
     }));
 }
 
-/** As Docket's own workbook names it, with the unit of durations; the id where no label is known. */
+/** The header in Docket's own workbook, with the unit of durations. The id if no label is known. */
 function figureHeader(column: OutlineColumn, { target, suffixes, header }: NamedFigure, words: Words): string {
   const [label] = column.labels;
   if (label === undefined) return `${column.name}${suffixes[0] ?? ''}`;
@@ -97,7 +97,7 @@ function figureLook(
       samples: kind === 'relative' ? [0.08, 0.05, -0.02] : [2.4, 1.1, -0.6],
     };
   }
-  // Without a catalog nothing is known of the figure.
+  // Without a catalog, nothing is known about the figure.
   const format = column.unit === undefined ? 'General' : quantityNumberFormat(quantity);
   return { format, samples: figure === 'previous' ? samples.map((value) => value * 0.95) : samples };
 }
@@ -108,7 +108,7 @@ const DAYS: Readonly<Record<Granularity, readonly string[]>> = {
   month: ['2026-01-01', '2026-02-01', '2026-03-01'],
 };
 
-/** A bucket, a dimension or a field of a list. */
+/** The column of a bucket, a dimension or a field of a list. */
 function ownColumn(
   { name, kind, labels }: OutlineColumn,
   { granularity }: SectionOutline,

@@ -11,24 +11,25 @@ import { writeFrontSheet } from './front-sheet.ts';
 import { SAMPLE_ROWS, type StarterTexts, sectionColumns } from './section-columns.ts';
 
 export interface StarterOptions {
-  /** Of the report. */
+  /** The title of the report. */
   readonly title: string;
   /** BCP 47. */
   readonly locale: string;
-  /** Ids of the metrics that have targets. */
+  /** Ids of the metrics with targets. */
   readonly judged: ReadonlySet<string>;
-  /** `.xlsx`, as bytes: epoch ms that the file shows as its time of creation. */
+  /** Epoch ms: the time of creation that the file shows. */
   readonly madeAt: number;
 }
 
 const HEADER_ROW = 4;
-/** Of columns, in characters: headers of figures have several lines, so that many columns fit on a page. */
+/** Column widths in characters. Headers of figures have several lines, so that many columns fit on a page. */
 const WIDTHS = { figure: 13, text: 22, max: 30 } as const;
 const HEADER_HEIGHT = 66;
 
 /**
- * A workbook to design a template from: a front sheet whose cells have names, and a sheet with a table for each section.
- * Everything in it binds to the report. Until it is filled, it shows sample figures.
+ * Creates a workbook to design a template from: a front sheet with named cells, and a sheet with a table for each
+ * section. Everything in it binds to the report. It shows sample figures until it is filled.
+ * @returns the bytes of an `.xlsx` file
  */
 export async function createStarterWorkbook(outline: ReportOutline, options: StarterOptions): Promise<Uint8Array> {
   const { default: ExcelJS } = await import('exceljs');
@@ -38,7 +39,7 @@ export async function createStarterWorkbook(outline: ReportOutline, options: Sta
   book.created = new Date(options.madeAt);
   book.modified = book.created;
   book.title = options.title;
-  // The types lack it.
+  // The types of exceljs lack this property.
   Object.assign(book, { language: options.locale });
   const sections = outline.sections.filter(({ text, columns }) => !text && columns.length > 0);
   const [front = '', ...names] = sheetNames(
@@ -57,7 +58,7 @@ export async function createStarterWorkbook(outline: ReportOutline, options: Sta
   return withTableTitles(bytes, titles);
 }
 
-/** Landscape, as wide as a page. */
+/** Adds a sheet in landscape that fits the width of a page. */
 function addSheet(sheet: Worksheet, { workbook }: Words): Worksheet {
   Object.assign(sheet.pageSetup, {
     paperSize: 9,
@@ -71,11 +72,11 @@ function addSheet(sheet: Worksheet, { workbook }: Words): Worksheet {
   return sheet;
 }
 
-/** What Excel takes for a cell: `q1`, `fy2026`, `r1c1`, `c`. */
+/** Whether Excel would read the name as a cell: `q1`, `fy2026`, `r1c1`, `c`. */
 const looksLikeCell = (name: string): boolean =>
   parseCell(name) !== undefined || /^(?:r\d*|c\d*|r\d*c\d*)$/i.test(name);
 
-/** The section's id, or where that is no name of a table, another one with the section in its alternative text. */
+/** The section's id. If it cannot be the name of a table, another name, with the section in the alternative text. */
 function tableName(
   { id }: SectionOutline,
   { sections }: ReportOutline,
@@ -134,11 +135,11 @@ function writeSectionSheet(
   sheet.pageSetup.printTitlesRow = `${HEADER_ROW}:${HEADER_ROW}`;
 }
 
-/** Ids have no spaces to break them at. */
+/** Ids have no spaces at which they could break, so they need the width. */
 const columnWidth = (header: string, least: number): number =>
   Math.min(WIDTHS.max, Math.max(least, ...header.split(/\s+/).map((word) => word.length + 2)));
 
-/** The place of the section's comment, where people may write one. */
+/** Adds the place for the section's comment, if people can write one. */
 function writeComment(sheet: Worksheet, { id }: SectionOutline, outline: ReportOutline, columns: number): void {
   const name = `docket.comment.${nameKey(id)}`;
   if (!outline.commented.includes(id) || readName(name, outline).kind !== 'bound') return;
@@ -150,7 +151,7 @@ function writeComment(sheet: Worksheet, { id }: SectionOutline, outline: ReportO
   sheet.getRow(2).height = 60;
 }
 
-/** When every part of a starter template was written: the same report makes the same bytes. */
+/** The date of all parts of a starter template, so that the same report gives the same bytes. */
 const WRITTEN = new Date(2020, 0, 1);
 
 const TABLE_PART = /^xl\/tables\/[^/]+\.xml$/;
@@ -158,7 +159,7 @@ const URI = '{504A1905-F514-4f6f-8877-14C23A59335A}';
 const NAMESPACE = 'http://schemas.microsoft.com/office/spreadsheetml/2009/9/main';
 
 /**
- * Adds titles of alternative text to the tables of a workbook, which exceljs does not write.
+ * Adds alternative-text titles to the tables of a workbook, which exceljs cannot write.
  * @param titles by the name of the table
  */
 function withTableTitles(workbook: Uint8Array, titles: ReadonlyMap<string, string>): Uint8Array {

@@ -13,15 +13,15 @@ import { reportTargets } from '../../../definitions/schema/targets.ts';
 import { DEFAULT_LOCALE } from '../../../i18n/messages.ts';
 
 interface StarterFlags {
-  /** `org/report`; the only one when absent. */
+  /** `org/report`; absent if there is only one. */
   readonly report?: string;
   readonly offline?: boolean;
   readonly json?: boolean;
 }
 
 /**
- * Writes a template of a report's workbook to design further in Excel, with labels of the catalog where it can be fetched.
- * Overwrites nothing. Throws `usage.invalid`, `definition.*`.
+ * Writes a workbook template for a report, to be designed further in Excel. Uses labels of the catalog if it can be
+ * fetched. Never overwrites a file. Throws `usage.invalid`, `definition.*`.
  */
 export async function initStarterWorkbook(path: string, flags: StarterFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
@@ -101,7 +101,7 @@ function nextSteps(
   ];
 }
 
-/** The path that a definition of the organization would write; null outside of its folder. */
+/** The path to write in a definition of the organization; null if the file is outside of its folder. */
 function fromOrgFolder(path: string, org: string, jobs: string): string | null {
   const name = relative(resolve(jobs, org), resolve(path));
   return dirname(name) === '.' && name !== '' ? name : null;

@@ -1,10 +1,10 @@
-/** A cell by its row and column, both from 1. */
+/** A cell by row and column, both counted from 1. */
 export interface CellAddress {
   readonly row: number;
   readonly column: number;
 }
 
-/** A rectangle of cells; both corners belong to it. */
+/** A rectangle of cells, including both corners. */
 export interface CellRange {
   readonly from: CellAddress;
   readonly to: CellAddress;
@@ -18,14 +18,14 @@ const CELL = /^\$?([A-Za-z]{1,3})\$?([1-9][0-9]{0,6})$/;
 const COLUMN = /^\$?([A-Za-z]{1,3})$/;
 const ROW = /^\$?([1-9][0-9]{0,6})$/;
 
-/** `AB` as a number, from 1; larger than `MAX_COLUMN` where Excel has no such column. */
+/** `AB` as a number, counted from 1. Larger than `MAX_COLUMN` if Excel has no such column. */
 export function columnNumber(letters: string): number {
   let number = 0;
   for (const letter of letters.toUpperCase()) number = number * 26 + letter.charCodeAt(0) - 64;
   return number;
 }
 
-/** The letters of a column from 1 on. */
+/** The letters of a column, counted from 1. */
 export function columnLetters(column: number): string {
   let letters = '';
   for (let left = column; left > 0; left = Math.floor((left - 1) / 26)) {
@@ -34,7 +34,7 @@ export function columnLetters(column: number): string {
   return letters;
 }
 
-/** `B4` or `$B$4`; undefined for anything else, and for a cell outside of Excel's sheets. */
+/** Parses `B4` or `$B$4`. Undefined for anything else, and for cells outside of Excel's sheets. */
 export function parseCell(text: string): CellAddress | undefined {
   const [, letters, digits] = CELL.exec(text) ?? [];
   if (letters === undefined || digits === undefined) return undefined;
@@ -44,7 +44,7 @@ export function parseCell(text: string): CellAddress | undefined {
 
 export const formatCell = ({ row, column }: CellAddress): string => `${columnLetters(column)}${row}`;
 
-/** `B4:C9`, `B4`, `B:C` or `4:9`, each with or without `$`, its corners in any order; undefined for anything else. */
+/** Parses `B4:C9`, `B4`, `B:C` or `4:9`, with or without `$`, corners in any order. Undefined for anything else. */
 export function parseRange(text: string): CellRange | undefined {
   const [one = '', other = one, ...more] = text.split(':');
   if (more.length > 0) return undefined;
@@ -83,11 +83,11 @@ function parseCorners(one: string, other: string, pair: boolean): [CellAddress, 
 /** Whether a range is one cell. */
 export const isSingle = ({ from, to }: CellRange): boolean => from.row === to.row && from.column === to.column;
 
-/** `B4:C9`, and `B4` for a range of one cell. */
+/** `B4:C9`, or `B4` for a single cell. */
 export const formatRange = (range: CellRange): string =>
   isSingle(range) ? formatCell(range.from) : `${formatCell(range.from)}:${formatCell(range.to)}`;
 
-/** A sheet's name as formulas write it: in quotation marks where Excel needs them, and where in doubt. */
+/** A sheet's name for formulas, quoted if Excel needs it or in doubt. */
 export const quoteSheetName = (name: string): string =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) &&
   parseCell(name) === undefined &&
@@ -97,7 +97,10 @@ export const quoteSheetName = (name: string): string =>
 
 const SHEET_RANGE = /^(?:'((?:[^']|'')+)'|([^'!:[\]]+))!([^!]+)$/;
 
-/** `Board!$B$4` or `'Board pack'!$B$4:$C$9`, without `=`. Undefined for several sheets or ranges, other workbooks and `#REF!`. */
+/**
+ * Parses `Board!$B$4` or `'Board pack'!$B$4:$C$9`, without `=`. Undefined for several sheets or ranges, other workbooks
+ * and `#REF!`.
+ */
 export function parseSheetRange(formula: string): { readonly sheet: string; readonly range: CellRange } | undefined {
   const [, quoted, plain, cells = ''] = SHEET_RANGE.exec(formula.trim()) ?? [];
   const sheet = quoted?.replaceAll("''", "'") ?? plain;
@@ -105,7 +108,7 @@ export function parseSheetRange(formula: string): { readonly sheet: string; read
   return sheet === undefined || range === undefined || /[:[\]]/.test(sheet) ? undefined : { sheet, range };
 }
 
-/** Sheets and tables are called by names that differ in more than case. */
+/** Compares names of sheets or tables, which do not depend on case. */
 export const sameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 /** Whether two ranges of a sheet share a cell. */

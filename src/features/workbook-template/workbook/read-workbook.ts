@@ -7,7 +7,9 @@ import { attributeOf, booleanOf, prefixedAttributeOf } from '../package/xml-toke
 import { parseRange, parseSheetRange, sameName } from './addresses.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from './workbook.ts';
 
-/** Sheets, tables and names of a template. Throws `template.invalid` if it is no workbook or one of them is missing. */
+/**
+ * Reads sheets, tables and names of a template. Throws `template.invalid` if it is not a workbook or a part is missing.
+ */
 export const readWorkbook = (pack: TemplatePackage): Promise<TemplateWorkbook> =>
   readingFile(pack.file, () => readParts(pack));
 
@@ -58,7 +60,7 @@ function parseWorkbook(text: string, part: string): ParsedWorkbook {
   const names: ParsedName[] = [];
   let date1904 = false;
   let open: { name: string; scope: number | null; formula: string } | undefined;
-  // Extensions have elements of the same names, such as the arguments of functions by `definedName`.
+  // Extensions have elements with the same names, e.g. `definedName` for function arguments.
   let inExtensions = 0;
   for (const token of tokenizeXml(text, part)) {
     if (token.kind === 'open' && token.local === 'extLst') inExtensions += 1;
@@ -122,7 +124,7 @@ function definedName({ name, scope, formula }: ParsedName, sheets: readonly Temp
   };
 }
 
-/** A table from the text of its part. Throws `template.invalid` if its range cannot hold what it says. */
+/** Parses a table part. Throws `template.invalid` if the range does not fit the table's columns and rows. */
 function readTable(file: string, text: string, part: string, sheet: string): TemplateTable {
   const attributes: Record<string, string> = {};
   const columns: { header: string; formula?: string }[] = [];
@@ -137,7 +139,7 @@ function readTable(file: string, text: string, part: string, sheet: string): Tem
     if (token.kind === 'close' && token.local === 'calculatedColumnFormula') inFormula = false;
     if (token.kind !== 'open') continue;
     if (token.local === 'table') {
-      // The second one, of Excel 2010 (`x14:table`), has the alternative text; its title is `altText`.
+      // This second element, of Excel 2010 (`x14:table`), has the alternative text; `altText` is its title.
       const alternative = attributeOf(token, 'altText');
       if (alternative !== undefined) title = decodeExcelText(alternative);
       if (attributeOf(token, 'ref') !== undefined) Object.assign(attributes, token.attributes);

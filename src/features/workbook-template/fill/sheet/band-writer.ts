@@ -9,16 +9,16 @@ import { type BandFill, type NameValues, type NewCells, shrinks } from './sheet-
 import { isEmpty, type SheetRow } from './sheet-rows.ts';
 import { createTableCursor } from './table-cursor.ts';
 
-/** Writes what the tables of a band get. Rows are requested in their order. */
+/** Writes the rows of a band. Rows must be requested in order. */
 export interface BandWriter {
   readonly band: RowBand;
-  /** A row of data, or the totals row of tables that shrink. */
+  /** Whether it is a row of data, or the totals row of a table that shrinks. */
   covers(number: number): boolean;
-  /** Adds the cells of a row of the template that do not stay as they are. */
+  /** Adds the cells of a template row that change. */
   putCells(number: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void;
-  /** The rows behind the last row of data, which they take their styles and formulas from. */
+  /** The rows below the last row of data. They take their styles and formulas from it. */
   insertedRows(newLast: number, last: SheetRow | undefined): Iterable<string>;
-  /** Idempotent. */
+  /** Can be called repeatedly. */
   close(): void;
 }
 
@@ -37,7 +37,7 @@ export function createBandWriter({ band, tables }: BandFill, context: BandContex
   const { sheet, scan, map, names, format, styles, writeCell } = context;
   const cursors = tables.map((fill) => createTableCursor(fill, band.first, sheet, map));
   const shrinking = shrinks(band);
-  /** The styles of the cells that a totals row has taken the place of. */
+  /** Styles of the cells that a moved totals row replaces. */
   const displaced = new Map<number, string>();
 
   const putDataRow = (index: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
@@ -64,7 +64,7 @@ export function createBandWriter({ band, tables }: BandFill, context: BandContex
     }
   };
 
-  /** The totals row of the tables that have one comes to stand where their data ends. */
+  /** Moves the totals row of a table to the row after its data. */
   const putTotals = (newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
     const number = band.last + 1;
     const totals = scan.totals.get(number);

@@ -1,15 +1,15 @@
 import type { SheetRow } from './sheet-rows.ts';
 
-/** The style that the empty cells of some columns have. */
+/** The style of empty cells in a range of columns. */
 export interface ColumnStyle {
   readonly from: number;
   readonly to: number;
   readonly style: string;
 }
 
-/** Reads the styles of cells as attributes, ` s="3"`; empty for the workbook's first style. */
+/** Reads cell styles as attributes, ` s="3"`. Empty for the workbook's first style. */
 export interface StyleReader {
-  /** Of a cell of the row, or the style that an empty cell there has. */
+  /** The style of a cell in the row, or of an empty cell in that column. */
   of(column: number, row: SheetRow | undefined): string;
 }
 

@@ -3,22 +3,22 @@ import { NOTHING_TO_ESCAPE } from '../../../../render/formats/xlsx/package/xml-t
 import type { CellValue } from '../../binding/bindings.ts';
 import { escapeForbidden } from '../../package/tokenize-xml.ts';
 
-/** Excel's limit, in UTF-16 units. */
+/** Excel's limit, in UTF-16 code units. */
 export const MAX_CELL_TEXT = 32_767;
 /** Days between Excel's two epochs. */
 const DAYS_TO_1904 = 1_462;
 
 /** How the cells of a sheet are written. */
 export interface CellFormat {
-  /** The prefix of the sheet's own elements, with its colon; mostly empty. */
+  /** The prefix of the sheet's own elements, with its colon; usually empty. */
   readonly prefix: string;
   readonly date1904: boolean;
 }
 
 /**
- * A cell with a value; one without a value keeps its style.
+ * A cell with a value. Without a value, it only keeps its style.
  * @param address e.g. `B4`
- * @param style The attribute with a space before it, ` s="3"`; empty: the workbook's first style.
+ * @param style the attribute with a leading space, ` s="3"`. Empty: the workbook's first style
  */
 export function cellXml(address: string, style: string, value: CellValue, { prefix, date1904 }: CellFormat): string {
   const open = `<${prefix}c r="${address}"${style}`;
@@ -35,7 +35,7 @@ export function cellXml(address: string, style: string, value: CellValue, { pref
   }
 }
 
-/** A text as the content of a cell: cut where it is too long, with the characters that XML forbids as Excel writes them. */
+/** A text as the content of a cell. Cuts it if it is too long, and escapes forbidden characters in Excel's way. */
 export function textXml(text: string): string {
   const cut = cutAtWord(text, MAX_CELL_TEXT);
   if (NOTHING_TO_ESCAPE.test(cut)) return cut;

@@ -8,12 +8,12 @@ import type { Growth, SheetScan } from './scan-sheet.ts';
 import type { SheetFill } from './sheet-fill.ts';
 import { createSheetReader, type SheetPiece } from './sheet-reader.ts';
 
-/** Characters that are handed on together. */
+/** Size of the pieces, in characters. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
 /**
- * The filled part of a sheet, in pieces: tables get their rows, names their values, references follow growth. Memory does
- * not grow with the rows. What does not change is as in the template, byte for byte.
+ * Yields the filled part of a sheet in pieces: tables get their rows, names their values, and references follow the
+ * growth. Memory use does not depend on the number of rows. Unchanged content stays as in the template, byte for byte.
  */
 export async function* fillSheet(
   template: TemplatePackage,
@@ -58,7 +58,7 @@ function createPieceWriter(
   let data: { readonly start: XmlOpen; readonly rows: RowWriter } | undefined;
   let lastRow = 0;
 
-  /** Rows before `end` that get values although the template has them not. */
+  /** Rows before `end` that get values but are missing in the template. */
   function* missingRows(rows: RowWriter, end: number): Iterable<string> {
     for (let next = rows.nextNeeded(lastRow); next !== undefined && next < end; next = rows.nextNeeded(next)) {
       yield* rows.write(next, undefined);
@@ -69,7 +69,7 @@ function createPieceWriter(
     const prefix = start.name.slice(0, start.name.length - start.local.length);
     const rows = createRowWriter(fill, scan, map, { format: { prefix, date1904 }, columnStyles });
     data = { start, rows };
-    // One without rows gets an end of its own.
+    // An empty `<sheetData/>` becomes an open tag if rows follow.
     yield start.selfClosing && rows.nextNeeded(0) !== undefined ? raw.replace(/\s*\/>$/, '>') : raw;
   }
 

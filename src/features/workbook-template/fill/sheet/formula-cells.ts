@@ -5,32 +5,32 @@ import type { XmlOpen } from '../../package/xml-tokens.ts';
 import { type CellRange, formatCell, formatRange, parseCell, parseRange } from '../../workbook/addresses.ts';
 import type { CellFormula, SheetCell } from './sheet-rows.ts';
 
-/** A formula that several cells share (`t="shared"`): the first of them has its text. */
+/** A formula that several cells share (`t="shared"`). The first of them has its text. */
 export interface SharedFormula {
   readonly text: string;
   readonly row: number;
   readonly column: number;
-  /** Growth changes a cell of it, or a value replaces one: each of the others gets a text of its own. */
+  /** Growth changes one of its cells, or a value replaces one. Then each of the others gets its own text. */
   readonly changes: boolean;
 }
 
-/** What the formulas of a sheet have in common. */
+/** The shared and array formulas of a sheet. */
 export interface SheetFormulas {
   /** By the id of the shared formula (`si`). */
   readonly shared: ReadonlyMap<string, SharedFormula>;
-  /** Ranges of several cells that one array formula or data table computes: only the first cell has the formula. */
+  /** Ranges that a single array formula or data table computes. Only the first cell has the formula. */
   readonly arrays: readonly CellRange[];
 }
 
-/** Where a cell of the template goes. */
+/** Where a cell of the template moves to. */
 export interface CellMove {
   readonly row: number;
   readonly newRow: number;
-  /** It is in the body of a bound table. */
+  /** Whether it is in the body of a bound table. */
   readonly filled: boolean;
 }
 
-/** The formula of a cell as the template means it, with that of the cell it shares it with. */
+/** The full formula of a cell. A cell that shares the formula of another one has no text of its own. */
 export function formulaText(
   { open, text }: CellFormula,
   row: number,
@@ -42,11 +42,11 @@ export function formulaText(
   return first === undefined ? '' : createFillDown(first.text)(row - first.row, column - first.column);
 }
 
-/** Writes cells of the template where they belong afterwards. */
+/** Writes a template cell at its new place. */
 export type CellWriter = (cell: SheetCell, move: CellMove) => string;
 
 /**
- * Results of formulas are left out: they are those of the template's sample.
+ * Writes cells without the results of formulas, because those are of the template's sample.
  * @param sheet its name
  */
 export function createCellWriter(sheet: string, map: ReferenceMap, { shared, arrays }: SheetFormulas): CellWriter {
@@ -82,7 +82,7 @@ export function createCellWriter(sheet: string, map: ReferenceMap, { shared, arr
   };
 }
 
-/** The content of a cell after its tag: another formula, and no result. */
+/** The content of a cell after its start tag, with another formula and no result. */
 function contentXml({ tokens, formula }: SheetCell, formulaXml: string): string {
   let xml = '';
   let depth = 0;
@@ -102,14 +102,14 @@ function contentXml({ tokens, formula }: SheetCell, formulaXml: string): string 
   return xml;
 }
 
-/** The element of a formula with its text; as it was written where nothing changes. */
+/** The element of a formula with its text. Unchanged if nothing changes. */
 function rawFormula({ open }: CellFormula, text: string, attributes: Record<string, string | null> = {}): string {
   const tag = Object.keys(attributes).length === 0 ? open.raw : changeAttributes(open, attributes);
   if (text === '') return open.selfClosing ? tag : `${tag}</${open.name}>`;
   return `${open.selfClosing ? tag.replace(/\s*\/>$/, '>') : tag}${escapeXmlText(text)}</${open.name}>`;
 }
 
-/** The addresses that an array formula or a data table has beside its text. */
+/** The addresses of an array formula or a data table, which are attributes besides its text. */
 function mappedAddresses(open: XmlOpen, sheet: string, map: ReferenceMap): Record<string, string | null> {
   const changes: Record<string, string | null> = {};
   const { ref, r1, r2 } = open.attributes;

@@ -20,20 +20,21 @@ export interface InsertedContext {
   readonly styles: StyleReader;
 }
 
-/** How the cells of a column are written in each row that is inserted. */
+/** How to write the cells of a column in every inserted row. */
 interface ColumnPlan {
   readonly letters: string;
   readonly style: string;
-  /** Of a column of a bound table: which of them, and the column within it. */
+  /** For a column of a bound table: the index of the table, and of the column in it. */
   readonly table: number;
   readonly offset: number;
-  /** By the rows behind the last row of the template. */
+  /** `rows`: number of rows below the last row of the template. */
   readonly formula?: (address: string, rows: number) => string;
 }
 
 /**
- * The rows behind the last row of data of a band. They have its attributes, its styles and its formulas, filled down.
- * @param newLast where the last row of data of the template is in the filled sheet
+ * Writes the rows below the last row of data of a band. They copy its attributes and styles, and fill its formulas
+ * down.
+ * @param newLast where the template's last row of data is in the filled sheet
  */
 export function* writeInsertedRows(
   band: RowBand,
@@ -108,7 +109,7 @@ function planColumns(
   return [...plans].sort(([one], [other]) => one - other).map(([, plan]) => plan);
 }
 
-/** The attributes of a row for another one, each with a space before it. */
+/** The attributes of a row, for a new row, each with a leading space. */
 function rowAttributes(row: SheetRow | undefined): string {
   if (row === undefined) return '';
   const left = new Set(['r', 'spans', ...(hasOwnHeight(row.open) ? [] : ['ht'])]);
@@ -118,7 +119,7 @@ function rowAttributes(row: SheetRow | undefined): string {
     .join('');
 }
 
-/** A formula that is computed when the workbook is opened. */
+/** A formula without a result. Excel computes it when it opens the workbook. */
 export function formulaXml(
   address: string,
   style: string,

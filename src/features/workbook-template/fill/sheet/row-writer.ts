@@ -14,13 +14,13 @@ export interface RowFormat {
   readonly columnStyles: readonly ColumnStyle[];
 }
 
-/** Writes the rows of a sheet, each by its number in the template. Numbers ascend. */
+/** Writes the rows of a sheet, by their numbers in the template. The numbers must ascend. */
 export interface RowWriter {
-  /** The first row behind this one that gets values, whether the template has it or not. */
+  /** The first row after this one that gets values, even if the template does not contain it. */
   nextNeeded(after: number): number | undefined;
-  /** A row of the template, and behind the last row of a band those that are inserted. */
+  /** Writes a row of the template. After the last row of a band, also writes the inserted rows. */
   write(number: number, row: SheetRow | undefined): Iterable<string>;
-  /** Closes the rows of tables. Idempotent. */
+  /** Closes the rows of tables. Can be called repeatedly. */
   close(): void;
 }
 
@@ -34,11 +34,11 @@ export function createRowWriter(fill: SheetFill, scan: SheetScan, map: Reference
   );
   const named = [...names.keys()].sort((one, other) => one - other);
 
-  /** The values of names, over whatever stands there. */
+  /** Puts the values of names over any existing cells. */
   const putNames = (number: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
     for (const [column, value] of names.get(number) ?? []) {
       const style = styles.of(column, row);
-      // The totals row of a table that shrinks has moved up, with its names.
+      // The totals row of a shrinking table has moved up, together with its names.
       if (map.cell(sheet.name, { row: number, column }).row !== newRow) continue;
       cells.set(column, cellXml(`${columnLetters(column)}${newRow}`, style, value, format));
     }
@@ -55,7 +55,7 @@ export function createRowWriter(fill: SheetFill, scan: SheetScan, map: Reference
       }, first);
     },
     *write(number, row) {
-      // Of such rows only formats are lost: the scan has refused those with content.
+      // These rows only lose their formats: the scan has refused rows with content.
       if (fallsOff(bands, number)) return;
       const newRow = map.row(sheet.name, number);
       const cells: NewCells = new Map();

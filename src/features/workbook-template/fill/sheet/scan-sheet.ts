@@ -12,23 +12,23 @@ import { type BandFill, fallsOff, type SheetFill, shrinks } from './sheet-fill.t
 import { createSheetReader } from './sheet-reader.ts';
 import { isEmpty, type SheetCell, type SheetRow } from './sheet-rows.ts';
 
-/** What a scan finds in a sheet. The rows are written one after the other, so all of this must be known before. */
+/** The result of scanning a sheet. Rows are written one by one, so it must be known before. */
 export interface SheetScan extends SheetFormulas {
-  /** Growth changes its formulas or what stands around its rows, or it gets values. */
+  /** Whether the sheet changes: it gets values, or growth changes its formulas or the elements around its rows. */
   readonly changes: boolean;
-  /** The names that its formulas mention, in lower case. */
+  /** Names used in its formulas, in lower case. */
   readonly mentions: ReadonlySet<string>;
-  /** The totals rows that move up, by their row. */
+  /** Totals rows that move up, by row number. */
   readonly totals: ReadonlyMap<number, SheetRow>;
 }
 
-/** Where tables are, and where they go. */
+/** The planned rows of the tables, and where references move. */
 export interface Growth {
   readonly plan: GrowthPlan;
   readonly map: ReferenceMap;
 }
 
-/** Reads a sheet once, holding only what it returns. */
+/** Reads a sheet once. Only keeps in memory what it returns. */
 export async function scanSheet(
   template: TemplatePackage,
   { sheet, bands, names }: SheetFill,
@@ -94,7 +94,7 @@ export async function scanSheet(
   return { changes: changes || mapper.changed, mentions, shared, arrays, totals };
 }
 
-/** Excel refuses to insert rows that would push content out of the sheet. */
+/** Like Excel, refuses to insert rows that would push content off the sheet. */
 function assertStays(sheet: string, bands: readonly BandFill[], row: number): void {
   if (!fallsOff(bands, row)) return;
   throw new DocketError('render.failed', `The sheet "${sheet}" of the template would have too many rows for Excel.`, {
@@ -104,7 +104,7 @@ function assertStays(sheet: string, bands: readonly BandFill[], row: number): vo
   });
 }
 
-/** The cell is in the body of a bound table. */
+/** Whether the cell is in the body of a bound table. */
 export const isFilled = (bands: readonly BandFill[], row: number, column: number): boolean =>
   bands.some(
     ({ band }) =>
@@ -113,7 +113,7 @@ export const isFilled = (bands: readonly BandFill[], row: number, column: number
       band.tables.some(({ fromColumn, toColumn }) => fromColumn <= column && column <= toColumn),
   );
 
-/** The cell gets a value, is cleared, or takes the place of another. */
+/** Whether the cell gets a value, is cleared, or is replaced by another cell. */
 const writesCell = ({ band, tables }: BandFill, row: number, column: number): boolean =>
   tables.some(({ table, bound, length }) => {
     const { from, to } = table.range;

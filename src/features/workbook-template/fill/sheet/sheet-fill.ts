@@ -3,7 +3,7 @@ import { type GrowthPlan, insertedRows, type RowBand } from '../../growth/growth
 import { MAX_ROW, sameName } from '../../workbook/addresses.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from '../../workbook/workbook.ts';
 
-/** What a sheet gets. */
+/** The values for a sheet. */
 export interface SheetFill {
   readonly sheet: TemplateSheet;
   /** From top to bottom. */
@@ -11,7 +11,7 @@ export interface SheetFill {
   readonly names: NameValues;
 }
 
-/** The values of bound names by row and column of the template. */
+/** The values of bound names, by row and column in the template. */
 export type NameValues = ReadonlyMap<number, ReadonlyMap<number, CellValue>>;
 
 export interface BandFill {
@@ -19,35 +19,35 @@ export interface BandFill {
   readonly tables: readonly TableFill[];
 }
 
-/** What a bound table gets. */
+/** The rows for a bound table. */
 export interface TableFill {
   readonly table: TemplateTable;
-  /** One for each column of the table: values are written into it. */
+  /** One per column of the table: whether it is filled. */
   readonly bound: readonly boolean[];
   /** The number of rows. */
   readonly length: number;
-  /** Columns that are not bound lose what is no formula: of a list, which has other fields in each run. */
+  /** Whether unbound columns lose everything but formulas. For a list, whose fields differ between runs. */
   readonly clearsSamples?: boolean;
-  /** One value for each column of the table; those of columns that are not bound are not read. */
+  /** One value per column of the table. Values of unbound columns are ignored. */
   readonly rows: Iterable<readonly CellValue[]>;
 }
 
-/** Rows of data in the template. */
+/** Number of data rows in the template. */
 export const templateRows = ({ first, last }: RowBand): number => last - first + 1;
 
-/** The band has fewer rows than the template. */
+/** Whether the band has fewer rows than the template. */
 export const shrinks = (band: RowBand): boolean => band.rows < templateRows(band);
 
 export const hasTotals = ({ tables }: RowBand): boolean => tables.some(({ totalsRow }) => totalsRow);
 
-/** The row is pushed below Excel's last one. */
+/** Whether the row is pushed below Excel's last row. */
 export const fallsOff = (bands: readonly BandFill[], row: number): boolean =>
   bands.reduce((moved, { band }) => moved + (band.last < row ? insertedRows(band) : 0), row) > MAX_ROW;
 
-/** The cells of a row that are not as in the template, by their column; an empty text leaves one out. */
+/** The changed cells of a row, by column. An empty text removes the cell. */
 export type NewCells = Map<number, string>;
 
-/** One for each worksheet, in their order; most get nothing. */
+/** The fills of all worksheets, in order. Most are empty. */
 export function collectFills(
   { sheets }: TemplateWorkbook,
   plan: GrowthPlan,

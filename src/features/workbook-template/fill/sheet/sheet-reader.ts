@@ -1,11 +1,11 @@
 import type { XmlToken } from '../../package/xml-tokens.ts';
 import { createRowReader, isRow, type SheetRow } from './sheet-rows.ts';
 
-/** A piece of a worksheet part, in the order of the part. */
+/** A piece of a worksheet part. Pieces come in the order of the part. */
 export type SheetPiece =
-  /** A token outside of `sheetData`, or the start or end of it. */
+  /** A token outside of `sheetData`, or its start or end. */
   | { readonly kind: 'around'; readonly token: XmlToken; readonly data?: 'start' | 'end' }
-  /** A token between rows, or behind the document's element: it stays as it is. */
+  /** A token between rows, or after the root element. It stays unchanged. */
   | { readonly kind: 'between'; readonly token: XmlToken }
   | { readonly kind: 'row'; readonly row: SheetRow };
 
@@ -14,8 +14,8 @@ export interface SheetReader {
 }
 
 /**
- * Puts the rows of a worksheet part together.
- * @param where The file and the sheet, for errors.
+ * Groups the tokens of a worksheet part into rows.
+ * @param where file and sheet, for errors
  */
 export function createSheetReader(where: string): SheetReader {
   const rows = createRowReader(where);

@@ -5,7 +5,7 @@ import { parseCell } from '../../workbook/addresses.ts';
 /** A cell of the template with all of its tokens. */
 export interface SheetCell {
   readonly column: number;
-  /** What stands between it and the cell before: white space, mostly none. */
+  /** The text between the previous cell and this one: white space, usually none. */
   readonly before: string;
   readonly open: XmlOpen;
   readonly tokens: readonly XmlToken[];
@@ -14,7 +14,7 @@ export interface SheetCell {
 
 export interface CellFormula {
   readonly open: XmlOpen;
-  /** Without `=`; empty for a cell that shares the formula of another. */
+  /** Without `=`. Empty for a cell that shares the formula of another one. */
   readonly text: string;
 }
 
@@ -23,30 +23,33 @@ export interface SheetRow {
   readonly row: number;
   readonly open: XmlOpen;
   readonly cells: readonly SheetCell[];
-  /** What follows the last cell, without the end of the row. */
+  /** The text after the last cell, before the end of the row. */
   readonly after: string;
-  /** Empty where the row is written as `<row/>`. */
+  /** Empty if the row is written as `<row/>`. */
   readonly close: string;
 }
 
-/** Puts the tokens between the rows and the rows of `sheetData` together. */
+/** Groups the tokens inside `sheetData` into rows. */
 export interface RowReader {
-  /** A row when the token ends it, a token that is in no row, or null while a row is under way. */
+  /** Returns a row when the token ends it, the token if it is outside of rows, and null while a row is incomplete. */
   push(token: XmlToken): SheetRow | XmlToken | null;
 }
 
-/** Somebody has set the height of the row; without that it is the height of the sample's texts, and is computed again. */
+/**
+ * Whether somebody has set the row's height. Otherwise it was computed from the sample's texts, and must be computed
+ * again.
+ */
 export const hasOwnHeight = ({ attributes: { customHeight } }: XmlOpen): boolean =>
   customHeight === '1' || customHeight === 'true';
 
-/** The cell has a style and nothing else. */
+/** Whether the cell has only a style. */
 export const isEmpty = ({ tokens }: SheetCell): boolean => !tokens.slice(1).some(({ kind }) => kind === 'open');
 
 export const isRow = (piece: SheetRow | XmlToken): piece is SheetRow => 'cells' in piece;
 
 /**
- * @param where The file and the sheet, for errors.
- * @throws DocketError `template.invalid` for rows or cells that are out of order
+ * @param where file and sheet, for errors
+ * @throws DocketError `template.invalid` if rows or cells are out of order
  */
 export function createRowReader(where: string): RowReader {
   let row: { number: number; open: XmlOpen; cells: SheetCell[] } | null = null;

@@ -3,25 +3,25 @@ import type { ReferenceMap } from '../../growth/growth.ts';
 import { createFillDown, mapFormula } from '../../growth/map-formula.ts';
 import type { TableFill } from './sheet-fill.ts';
 
-/** Formulas of a column as they are filled down, by rows and columns from the first. */
+/** The formulas of a column when filled down, by rows and columns from the first cell. */
 export type FilledFormula = (rows: number, columns: number) => string;
 
-/** Reads what a table gets, row by row. */
+/** Reads the rows for a table one by one. */
 export interface TableCursor {
   readonly fill: TableFill;
   /** The table's first column. */
   readonly from: number;
-  /** The values of the next row; null behind the last. */
+  /** The values of the next row; null after the last one. */
   next(): readonly CellValue[] | null;
-  /** The table has this row, from 0; without data it has one, which is empty. */
+  /** Whether the table has this row, counted from 0. A table without data still has one empty row. */
   has(index: number): boolean;
-  /** The formula of a calculated column of the template's own, as from the first row of data on. */
+  /** The formula of the author's own calculated column, for the first row of data. */
   calculated(offset: number): FilledFormula | undefined;
-  /** Closes the rows. Idempotent. */
+  /** Closes the rows. Can be called repeatedly. */
   close(): void;
 }
 
-/** @param first The first row of data. */
+/** @param first the first row of data */
 export function createTableCursor(fill: TableFill, first: number, sheet: string, map: ReferenceMap): TableCursor {
   const place = { row: first, filled: true };
   const formulas = fill.table.columns.map(({ formula }, offset) =>

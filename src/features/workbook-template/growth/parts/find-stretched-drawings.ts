@@ -8,8 +8,8 @@ import { isSplitBy } from '../plan-growth.ts';
 import { readPart, rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
 /**
- * Charts and pictures beside tables that are sized with their cells: they become taller with each row that is inserted.
- * @param tables The bound tables of the sheet.
+ * Charts and pictures beside tables that are sized with their cells. Each inserted row makes them taller.
+ * @param tables the bound tables of the sheet
  */
 export async function findStretchedDrawings(
   template: TemplatePackage,
@@ -32,7 +32,7 @@ interface SizedDrawing {
   readonly range: CellRange;
 }
 
-/** Charts and pictures whose both corners are tied to cells ("Move and size with cells"). */
+/** Charts and pictures with both corners tied to cells ("Move and size with cells"). */
 function readSized(part: XmlPart): readonly SizedDrawing[] {
   const found: SizedDrawing[] = [];
   let corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };

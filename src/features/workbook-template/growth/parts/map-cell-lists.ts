@@ -4,7 +4,7 @@ import { mapFormula } from '../map-formula.ts';
 import { mapRef } from './map-tables.ts';
 import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
-/** Single cells that are mapped to an XML schema. */
+/** Moves single cells that are mapped to an XML schema. */
 export const mapSingleXmlCells = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
   rewriteXml(tokensOf(part), {
     attributes: ({ local, attributes }) => {
@@ -13,7 +13,7 @@ export const mapSingleXmlCells = (part: XmlPart, sheet: string, map: ReferenceMa
     },
   });
 
-/** Data connections: the cells that hold their parameters. */
+/** Moves the cells that contain parameters of data connections. */
 export const mapConnections = (part: XmlPart, map: ReferenceMap): string | undefined =>
   rewriteXml(tokensOf(part), {
     attributes: ({ local, attributes }) =>
@@ -21,8 +21,8 @@ export const mapConnections = (part: XmlPart, map: ReferenceMap): string | undef
   });
 
 /**
- * Sheet views that people saved under a name: their filters and orders.
- * @param bound The ranges of the sheet's bound tables.
+ * Moves the filters and sort orders of named sheet views.
+ * @param bound ranges of the sheet's bound tables
  */
 export const mapNamedViews = (
   part: XmlPart,

@@ -5,23 +5,24 @@ import { mapFormula } from '../map-formula.ts';
 import { rewriteXml, textOf, tokensOf, type XmlPart } from './rewrite-xml.ts';
 import type { RowHeights } from './row-heights.ts';
 
-/** Attributes with the cells that a shape or a picture shows, by element. */
+/** Attributes that name the cells a shape or a picture shows, by element. */
 const LINKS = new Map([
   ['sp', 'textlink'],
   ['cameraTool', 'cellRange'],
 ]);
 
-/** A corner of an anchor: a row from 0, and the distance from its upper edge in EMU. */
+/** A corner of an anchor: a row, counted from 0, and the distance from its upper edge in EMU. */
 interface Corner {
   readonly row: number;
   readonly offset: number;
 }
 
 /**
- * A drawing of a sheet: anchors move as `editAs` says ("Properties" in Excel), and shapes and pictures that show cells follow
- * them.
- * @param heights With them a drawing that moves and is not sized keeps its height among rows of other heights; otherwise it
- *   covers as many rows as before.
+ * Updates a drawing of a sheet: anchors move as `editAs` says ("Properties" in Excel), and shapes and pictures that
+ * show cells follow them.
+ * @param heights if given, a drawing that moves without being sized keeps its height among rows of other heights;
+ * otherwise it
+ *   covers as many rows as before
  */
 export function mapDrawing(part: XmlPart, sheet: string, map: ReferenceMap, heights?: RowHeights): string | undefined {
   let from: Corner = { row: 0, offset: 0 };
@@ -55,13 +56,13 @@ export function mapDrawing(part: XmlPart, sheet: string, map: ReferenceMap, heig
   });
 }
 
-/** Shapes inside a chart: they have no anchors to cells. */
+/** Moves the references of shapes inside a chart, which have no anchors to cells. */
 export const mapChartShapes = (part: XmlPart, map: ReferenceMap): string | undefined =>
   rewriteXml(tokensOf(part), { attributes: (element) => mapLink(element, '', map) });
 
 /**
- * The last row, from 1, of drawings that are not sized and have rows inserted after them; 0 without any. Their heights
- * depend on those of the rows.
+ * The last row, counted from 1, of drawings that keep their size although rows are inserted between their corners; 0 if
+ * there are none. Placing them needs the heights of rows.
  */
 export function lastRowOfKeptSizes(part: XmlPart, sheet: string, map: ReferenceMap): number {
   let last = 0;
@@ -100,7 +101,7 @@ function readCorner(tokens: readonly XmlToken[]): Corner {
   return { row: Math.min(numberIn('row'), MAX_ROW - 1), offset: numberIn('rowOff') };
 }
 
-/** Where a drawing ends that starts `shift` rows lower and is as high as before. */
+/** The lower corner of a drawing that starts `shift` rows lower and keeps its height. */
 function lowerCorner(from: Corner, to: Corner, shift: number, { before, after }: RowHeights): Corner {
   let left = to.offset;
   for (let row = from.row; row < to.row; row += 1) left += before(row + 1);

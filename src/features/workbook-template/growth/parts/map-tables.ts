@@ -3,13 +3,13 @@ import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
 import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
 
-/** Elements that say which cells a table, its filter or its order covers. */
+/** Elements with the cells that a table, its filter or its sort order covers. */
 const WITH_RANGE = new Set(['table', 'autoFilter', 'sortState', 'sortCondition']);
 const WITH_FORMULA = new Set(['calculatedColumnFormula', 'totalsRowFormula']);
 
 /**
- * The part of a table: its ranges and the formulas of its columns.
- * @param bound Its rows are written; otherwise it only moves, even if it ends with a band.
+ * Updates the part of a table: its ranges and the formulas of its columns.
+ * @param bound whether its rows are written. If not, it only moves, even if it ends with a band
  */
 export const mapTable = (part: XmlPart, sheet: string, bound: boolean, map: ReferenceMap): string | undefined =>
   rewriteXml(tokensOf(part), {
@@ -19,21 +19,21 @@ export const mapTable = (part: XmlPart, sheet: string, bound: boolean, map: Refe
         : undefined,
     text: (formula, { local }) => {
       if (!WITH_FORMULA.has(local)) return undefined;
-      // As in the cells of the column: a range that ends with the row of its formula does not grow.
+      // As in the cells of the column, a range that ends with the row of its formula does not grow.
       const place = bound && local === 'calculatedColumnFormula' ? { row: 0, filled: true } : undefined;
       return mapFormula(formula, sheet, map, place);
     },
   });
 
-/** A table with rows: without the mark that its row below the header is an empty one to type into. */
+/** Removes the mark that the row below the header is an empty one to type into, because the table now has rows. */
 export const withoutInsertRow = (part: XmlPart): string | undefined =>
   rewriteXml(tokensOf(part), {
     attributes: (_, ancestors) => (ancestors.length === 0 ? { insertRow: null } : undefined),
   });
 
 /**
- * A range without sheet and `$`, as attributes name it. What is no range stays.
- * @param grows It ends with the rows of a bound table; otherwise it moves with its rows and never grows.
+ * Maps a range without sheet and `$`, the form used in attributes. Other texts stay unchanged.
+ * @param grows whether it ends with the rows of a bound table. If not, it moves with its rows, and never grows
  */
 export function mapRef(ref: string, sheet: string, grows: boolean, map: ReferenceMap): string {
   const range = parseRange(ref);

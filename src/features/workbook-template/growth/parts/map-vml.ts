@@ -3,13 +3,13 @@ import { formatCell, parseCell } from '../../workbook/addresses.ts';
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
 
-/** Elements with cells that a form control reads or writes; a list's single cell is a table of one row. */
+/** Elements with the cells that a form control reads or writes. For a list, a single cell is a table of one row. */
 const FORMULAS = ['FmlaLink', 'FmlaRange', 'FmlaPict', 'FmlaTxbx', 'FmlaGroup'];
 
 /**
- * A legacy drawing (VML): the boxes of comments and form controls. Excel itself writes VML that is no well-formed XML (`<br>`
- * without end), so it is read by its text.
- * @param comments Where the comments of the sheet go (`moveComments`).
+ * Updates a legacy drawing (VML): the boxes of comments and form controls. Excel itself writes VML that is not
+ * well-formed XML (`<br>` without an end tag), so it is processed as text.
+ * @param comments where the comments of the sheet move (`moveComments`)
  */
 export function mapVml(
   vml: string,
@@ -39,7 +39,7 @@ export function mapVml(
   return result === vml ? undefined : result;
 }
 
-/** What Excel knows of each shape: the places of `<x:ClientData>…</x:ClientData>`. */
+/** Excel's own data of each shape: the positions of `<x:ClientData>…</x:ClientData>`. */
 function* clientData(vml: string): Iterable<{ readonly from: number; readonly to: number }> {
   const opening = /<([\w-]+:)?ClientData\b/g;
   for (let match = opening.exec(vml); match !== null; match = opening.exec(vml)) {
@@ -51,7 +51,7 @@ function* clientData(vml: string): Iterable<{ readonly from: number; readonly to
   }
 }
 
-/** The shape around what Excel knows of it. */
+/** The shape around Excel's own data. */
 function findShape(vml: string, from: number, to: number): { readonly from: number; readonly to: number } | undefined {
   const start = vml.lastIndexOf('<', vml.lastIndexOf('shape ', from));
   const [, name] = /^<((?:[\w-]+:)?shape) /.exec(vml.slice(Math.max(0, start), from)) ?? [];
@@ -66,7 +66,7 @@ function noteCell(data: string): string | undefined {
   return formatCell({ row: Number(row) + 1, column: Number(column) + 1 });
 }
 
-/** The box of a comment moves as far as its cell does, whatever its properties say: it is shown beside the cell. */
+/** Moves the box of a comment as far as its cell, whatever its properties say, because it is shown beside the cell. */
 function moveNote(data: string, from: string, to: string): string {
   const rows = (parseCell(to)?.row ?? 0) - (parseCell(from)?.row ?? 0);
   if (rows === 0) return data;

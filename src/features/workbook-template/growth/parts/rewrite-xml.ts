@@ -2,14 +2,14 @@ import type { TemplatePackage } from '../../package/template-package.ts';
 import { changeAttributes, escapeXmlText, tokenizeXml } from '../../package/tokenize-xml.ts';
 import type { XmlOpen, XmlToken } from '../../package/xml-tokens.ts';
 
-/** A part that is read whole. */
+/** A part that is read into memory. */
 export interface XmlPart {
-  /** In the package, for messages: `xl/workbook.xml`. */
+  /** Its name in the package, for messages: `xl/workbook.xml`. */
   readonly name: string;
   readonly text: string;
 }
 
-/** @throws DocketError `template.invalid` while reading, if the part is not well-formed. */
+/** @throws DocketError `template.invalid` during iteration, if the part is not well-formed */
 export const tokensOf = ({ name, text }: XmlPart): Iterable<XmlToken> => tokenizeXml(text, name);
 
 export const readPart = async (template: Pick<TemplatePackage, 'readText'>, name: string): Promise<XmlPart> => ({
@@ -17,13 +17,13 @@ export const readPart = async (template: Pick<TemplatePackage, 'readText'>, name
   text: await template.readText(name),
 });
 
-/** What of a part changes. Each function returns undefined for what stays as it is. */
+/** The changes to a part. Each function returns undefined to leave an element unchanged. */
 export interface XmlRewriter {
-  /** New attributes of an element; null removes one. `ancestors`: from the outermost to the parent. */
+  /** New attributes of an element; null removes one. `ancestors`: from the root to the parent. */
   readonly attributes?: (element: XmlOpen, ancestors: readonly XmlOpen[]) => AttributeChanges | undefined;
-  /** The new text of an element that holds nothing but text. */
+  /** The new text of an element that contains only text. */
   readonly text?: (text: string, element: XmlOpen, ancestors: readonly XmlOpen[]) => string | undefined;
-  /** For an element that changes as a whole: what makes its new XML from its tokens. */
+  /** Returns a function that makes the new XML of a whole element from its tokens. */
   readonly element?: (element: XmlOpen, ancestors: readonly XmlOpen[]) => RewriteElement | undefined;
 }
 
@@ -32,8 +32,9 @@ export type AttributeChanges = Readonly<Record<string, string | null>>;
 export type RewriteElement = (tokens: readonly XmlToken[]) => string | undefined;
 
 /**
- * The XML of tokens with what a rewriter changes; undefined if it changes nothing. What stays is as it was, byte for byte.
- * @param outside The elements around the tokens, from the outermost on.
+ * The XML of the tokens with a rewriter's changes; undefined if it changes nothing. Unchanged content stays the same,
+ * byte for byte.
+ * @param outside the elements around the tokens, from the root on
  */
 export function rewriteXml(
   tokens: Iterable<XmlToken>,
@@ -43,9 +44,9 @@ export function rewriteXml(
   const out: string[] = [];
   const ancestors = [...outside];
   let changed = false;
-  /** An element that changes as a whole, until its end. */
+  /** The element that is replaced as a whole, until its end. */
   let whole: { readonly tokens: XmlToken[]; depth: number; readonly rewrite: RewriteElement } | null = null;
-  /** The text of the innermost element while it holds nothing else, and its place in `out`. */
+  /** The text of the innermost element while it contains nothing else, and its position in `out`. */
   let text: { value: string; readonly from: number } | null = null;
   const put = (raw: string, replacement: string | undefined): void => {
     if (replacement !== undefined && replacement !== raw) changed = true;
@@ -89,10 +90,10 @@ export function rewriteXml(
   return changed ? out.join('') : undefined;
 }
 
-/** The XML of tokens as it is. */
+/** The unchanged XML of tokens. */
 export const rawOf = (tokens: readonly XmlToken[]): string => tokens.map(({ raw }) => raw).join('');
 
-/** The text that tokens hold. */
+/** The text content of tokens. */
 export const textOf = (tokens: readonly XmlToken[]): string =>
   tokens.map((token) => (token.kind === 'text' ? token.text : '')).join('');
 

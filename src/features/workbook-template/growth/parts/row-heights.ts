@@ -3,21 +3,21 @@ import { tokenizeXmlStream } from '../../package/tokenize-xml.ts';
 import type { XmlOpen } from '../../package/xml-tokens.ts';
 import { insertedRows, type RowBand } from '../growth.ts';
 
-/** Heights of rows (from 1) in EMU, the unit of anchors. */
+/** Heights of rows (counted from 1) in EMU, the unit of anchors. */
 export interface RowHeights {
   /** In the template. */
   before(row: number): number;
-  /** In the filled workbook: inserted rows are as high as the last row of data. */
+  /** In the filled workbook. Inserted rows are as high as the last row of data. */
   after(row: number): number;
 }
 
 const EMU_PER_POINT = 12_700;
-/** Excel's own, in points. */
+/** Excel's own default, in points. */
 const DEFAULT_HEIGHT = 15;
 
 /**
- * Reads the heights of a sheet's rows; rows that say none have the sheet's default.
- * @param until The last requested row.
+ * Reads the heights of a sheet's rows. Rows without a height have the sheet's default.
+ * @param until the last row to read
  */
 export async function readRowHeights(
   template: Pick<TemplatePackage, 'openPart'>,
@@ -56,7 +56,7 @@ function toEmu(points: string | undefined): number | undefined {
   return Number.isFinite(number) && number >= 0 ? Math.round(number * EMU_PER_POINT) : undefined;
 }
 
-/** The row of the template that a row of the filled workbook is, or looks like. */
+/** The template row that a row of the filled workbook comes from or copies. */
 function templateRow(bands: readonly RowBand[], row: number): number {
   let shift = 0;
   for (const band of bands) {

@@ -16,14 +16,14 @@ export interface SheetSources {
   readonly template: TemplatePackage;
   readonly sheet: TemplateSheet;
   readonly bands: readonly RowBand[];
-  /** Of the sheet. */
+  /** The bound tables of the sheet. */
   readonly boundTables: readonly TemplateTable[];
   readonly map: ReferenceMap;
 }
 
 /**
- * The parts of a sheet that hold references or anchors which growth moves: tables, drawings, comments, controls, pivot
- * tables and others. The part of the sheet itself is not among them.
+ * Updates the parts of a sheet that have references or anchors: tables, drawings, comments, controls, pivot tables and
+ * others. Does not include the part of the sheet itself.
  */
 export async function mapSheetParts({
   template,
@@ -79,7 +79,7 @@ export async function mapSheetParts({
 
 const FORMULAS = ['fmlaLink', 'fmlaRange', 'fmlaTxbx', 'fmlaGroup'];
 
-/** The properties of a form control: the cells that it reads and writes. A list over one cell is over a table of one row. */
+/** Moves the cells that a form control reads and writes. For a list, a single cell is a table of one row. */
 export const mapControl = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
   rewriteXml(tokensOf(part), {
     attributes: ({ local, attributes }) => {
@@ -95,8 +95,9 @@ export const mapControl = (part: XmlPart, sheet: string, map: ReferenceMap): str
   });
 
 /**
- * The relationships of a drawing or a sheet: links of pictures and shapes to a place in the workbook (`#Board!B4`).
- * @param sheet Of what holds the relationships.
+ * Moves links of pictures and shapes to a place in the workbook (`#Board!B4`), in the relationships of a drawing or a
+ * sheet.
+ * @param sheet of the drawing
  */
 const mapLinks = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
   rewriteXml(tokensOf(part), {
@@ -107,7 +108,7 @@ const mapLinks = (part: XmlPart, sheet: string, map: ReferenceMap): string | und
     },
   });
 
-/** Excel writes spaces of a sheet's name as `%20`, other programs as they are. */
+/** Excel writes spaces in a sheet's name as `%20`; other programs do not. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -120,7 +121,7 @@ const encode = (text: string, like: string): string => (/%[0-9a-f]{2}/i.test(lik
 
 const COMMENTS = new Set(['comment', 'threadedComment']);
 
-/** The cells of a part with comments, of either kind. */
+/** The cells of a part with comments or threaded comments. */
 function commentedCells(part: XmlPart): string[] {
   const cells: string[] = [];
   for (const token of tokensOf(part)) {
@@ -130,9 +131,9 @@ function commentedCells(part: XmlPart): string[] {
 }
 
 /**
- * Where the comments of a sheet go: each with its cell. Null for one whose cell is taken by another that moves there, as a
- * totals row does when its table becomes shorter: a cell has one comment.
- * @param cells All commented cells of the sheet.
+ * Where the comments of a sheet move, by their cells. Null removes a comment: another cell with a comment moves to its
+ * place, as a totals row does when its table shrinks, and a cell has only one comment.
+ * @param cells all cells of the sheet with comments
  */
 export function moveComments(
   cells: Iterable<string>,
@@ -149,7 +150,7 @@ export function moveComments(
   return moved;
 }
 
-/** A part with comments, or with threaded ones. */
+/** Moves the comments of a part with comments or threaded comments. */
 export const mapComments = (part: XmlPart, moved: ReadonlyMap<string, string | null>): string | undefined =>
   rewriteXml(tokensOf(part), {
     element: ({ local, attributes }) =>

@@ -3,7 +3,9 @@ import type { TemplateWorkbook } from '../../workbook/workbook.ts';
 import type { TemplatePackage } from '../template-package.ts';
 import { tokenizeXml } from '../tokenize-xml.ts';
 
-/** The names of the sheets that parts belong to: the sheets themselves, and what their relationships lead to. */
+/**
+ * The sheet names of the parts that belong to sheets: the sheets themselves, and the targets of their relationships.
+ */
 export async function sheetsOfParts(
   pack: TemplatePackage,
   { sheets }: TemplateWorkbook,
@@ -22,7 +24,7 @@ export async function sheetsOfParts(
   return owners;
 }
 
-/** The cell at the upper left of the picture or shape of a drawing that uses a relationship; undefined without one. */
+/** The top left cell of the picture or shape in a drawing that uses a relationship; undefined if there is none. */
 export async function anchorOf(pack: TemplatePackage, drawing: string, id: string): Promise<string | undefined> {
   const from: { row?: number; col?: number } = {};
   let inFrom = false;

@@ -16,7 +16,10 @@ const FORMULAS: ReadonlySet<string> = new Set([
   'totalsRowFormula',
 ]);
 
-/** Attributes with a formula: limits of icons and bars, texts of shapes, cells of form controls, areas of camera pictures. */
+/**
+ * Attributes that contain a formula: limits of icons and bars, texts of shapes, cells of form controls, areas of camera
+ * pictures.
+ */
 const FORMULA_ATTRIBUTES: ReadonlySet<string> = new Set([
   'textlink',
   'fmlaLink',
@@ -27,25 +30,25 @@ const FORMULA_ATTRIBUTES: ReadonlySet<string> = new Set([
   'macro',
 ]);
 
-/** Functions that load something, run code, or send cells to a service, when the workbook is opened or calculated. */
+/** Functions that load something, run code, or send cells to a service when the workbook is opened or calculated. */
 const REMOTE_NAMES =
   'IMAGE|WEBSERVICE|RTD|DDE|CALL|REGISTER(?:\\.ID)?|STOCKHISTORY|FIELDVALUE|CUBE[A-Z]+|SQL\\.REQUEST|IMPORTTEXT|IMPORTCSV|TRANSLATE|DETECTLANGUAGE|COPILOT|PY|_XLL\\.[\\w.]+';
 const REMOTE_FUNCTION = new RegExp(`(?:^|[^\\w.])(?:_xlfn\\.)?(?:_xlws\\.)?(${REMOTE_NAMES})\\s*\\(`, 'i');
 /**
- * Bytes without any of these hold no refused formula: other workbooks have brackets or a path, or are names in quotation
- * marks. A NUL is another encoding; comments may divide a name.
+ * A part without any of these has no refused formula: references to other workbooks have brackets, a path, or quoted
+ * names. NUL indicates another encoding; comments can divide a name.
  */
 export const SUSPICIOUS = new RegExp(`[|\\0\\\\[]|'!|&#|&apos;|<!|<\\?(?!xml\\s)|${REMOTE_NAMES}`, 'i');
 /**
- * A text, which is skipped, or the prefix of a reference: in quotation marks, or with a workbook in brackets. `[1]Sheet1!A1`,
+ * A text, which is skipped, or the prefix of a reference: quoted, or with a workbook in brackets. `[1]Sheet1!A1`,
  * `'[1]My sheet'!A1`, `[1]!name`, `'\\\\host\\[x.xlsx]S'!A1`, `'C:\\x.xlsx'!name`.
  */
 const PREFIX = /"(?:[^"]|"")*"|(?<!\|)'((?:[^']|'')*)'!|(?<![\w.\]\p{L}])(\[[^[\]'"]+\][\p{L}\p{N}_.\\:]*)!/gu;
-/** No name of a sheet has these. */
+/** Characters that a sheet name cannot contain. */
 const NO_SHEET = /[[\]\\/]/;
 
 /**
- * Formulas of a part that reach outside of the workbook, with their cells.
+ * The formulas of a part that reach outside of the workbook, with their cells.
  * @param links of the workbook; those that a formula uses are removed from `unreported`
  */
 export async function findRefusedFormulas(
@@ -78,7 +81,7 @@ export async function findRefusedFormulas(
   return problems;
 }
 
-/** In VML, which may not be well-formed XML: cells of form controls, areas of camera pictures. */
+/** For VML, which may not be well-formed XML: cells of form controls, areas of camera pictures. */
 const VML_FORMULA = /<(?:\w+:)?Fmla\w+>([^<]*)</gi;
 
 /** Finds the refused formulas of a VML drawing. */
@@ -113,7 +116,7 @@ function problemsOf(
     const [, digits] = /^\[(\d+)\]/.exec(prefix) ?? [];
     if (digits === undefined) problems.push(linkProblem(`a link to ${clipText(fileOf(prefix))}`, at));
     const link = links.find(({ number }) => number === Number(digits));
-    // A link that many formulas use is named once, with the first.
+    // A link that several formulas use is reported once, at the first.
     if (link !== undefined && unreported.delete(link.number)) problems.push(linkProblem(link.what, at));
   }
   const plain = withoutTexts(formula);
@@ -135,7 +138,7 @@ function problemsOf(
 /** `\\\\host\\[x.xlsx]S` → `\\\\host\\x.xlsx`. */
 const fileOf = (prefix: string): string => prefix.replace(/\].*$/s, '').replaceAll('[', '');
 
-/** A formula without its texts, the names of sheets in quotation marks, and the columns of tables. */
+/** A formula without texts, quoted sheet names, and table columns. */
 function withoutTexts(formula: string): string {
   let plain = formula.replace(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, '');
   for (let before = ''; before !== plain; ) {

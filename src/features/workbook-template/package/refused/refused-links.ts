@@ -5,14 +5,14 @@ import type { TemplatePackage } from '../template-package.ts';
 import { tokenizeXml } from '../tokenize-xml.ts';
 import { attributeOf, prefixedAttributeOf } from '../xml-tokens.ts';
 
-/** A link to another workbook, a DDE server or an OLE object, by the number that formulas call it by: `[1]Sheet1!A1`. */
+/** A link to another workbook, a DDE server or an OLE object. `number` is its number in formulas: `[1]Sheet1!A1`. */
 export interface ExternalLink {
   readonly number: number;
   readonly part: string;
   readonly what: string;
 }
 
-/** The links of a workbook, in the order of their numbers. */
+/** The links of a workbook, ordered by number. */
 export async function readExternalLinks(pack: TemplatePackage, workbook: string): Promise<readonly ExternalLink[]> {
   const relationships = (await pack.relationships(workbook)).filter(
     (relationship) => relationshipKind(relationship) === 'externalLink',

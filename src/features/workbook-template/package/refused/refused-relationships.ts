@@ -8,7 +8,7 @@ import type { ExternalLink } from './refused-links.ts';
 
 type Refusal = Omit<TemplateProblem, 'at'>;
 
-/** Relationships within the package whose parts are refused, or named in a warning. */
+/** Relationships inside the package whose parts are refused or cause a warning. */
 const KINDS: ReadonlyMap<string, Refusal> = new Map([
   [
     'rdRichValueWebImage',
@@ -59,10 +59,10 @@ const REMOTE_KINDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * What the relationships of a package are refused for, or need to be known for: content outside of the workbook, a signature
- * of the whole package, and targets that are missing.
- * @param sheets the names of sheets by part
- * @param links parts whose own relationships are named elsewhere
+ * The problems of a package's relationships: content outside of the workbook, a signature of the whole package, and
+ * missing targets.
+ * @param sheets names of sheets, by part
+ * @param links parts whose own relationships are reported elsewhere
  */
 export async function findRefusedRelationships(
   pack: TemplatePackage,
@@ -85,7 +85,7 @@ export async function findRefusedRelationships(
   return problems;
 }
 
-/** @param part the part of the relationships of `owner` */
+/** @param part the part with the relationships of `owner` */
 async function refusalsOf(
   pack: TemplatePackage,
   part: string,
@@ -140,7 +140,7 @@ function refusalOf(pack: TemplatePackage, part: string, relationship: Relationsh
   if (pack.contentType(relationship.target) === undefined) {
     return damaged('warning', `a content type of ${clipText(relationship.target)}`, 'none');
   }
-  // `xlIntlMacrosheet`: the same in another language.
+  // `xlIntlMacrosheet` is the same in another language.
   return KINDS.get(kind === 'xlIntlMacrosheet' ? 'xlMacrosheet' : kind);
 }
 

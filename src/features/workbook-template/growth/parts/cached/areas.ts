@@ -2,19 +2,19 @@ import { type CellRange, columnNumber, MAX_COLUMN, MAX_ROW, sameName } from '../
 import type { DefinedName } from '../../../workbook/workbook.ts';
 import { type FormulaReference, parseFormula } from '../../formula-references.ts';
 
-/** Cells that a chart or a pivot table reads, in the template. */
+/** Cells of the template that a chart or a pivot table reads. */
 export interface Area {
   readonly sheet: string;
   readonly range: CellRange;
-  /** Written as a single cell, without `:`. */
+  /** Whether it is written as a single cell, without `:`. */
   readonly lone: boolean;
-  /** A defined name stands for it, which follows growth by itself. */
+  /** Whether a defined name stands for it. Names follow growth by themselves. */
   readonly named: boolean;
 }
 
 /**
- * The areas of a reference to one area or several, or of the name of such a reference.
- * @returns `computed` if functions decide which cells it names; `none` for what names no cells, such as `#REF!`
+ * The areas that a reference, or the name of a reference, covers.
+ * @returns `computed` if functions decide which cells it covers; `none` if it covers no cells, such as `#REF!`
  */
 export function findAreas(
   formula: string,
@@ -37,10 +37,10 @@ export function findAreas(
   return areas.length === 0 ? 'none' : areas;
 }
 
-/** Names of names are followed so far. */
+/** Names of names are followed up to this depth. */
 const MAX_DEPTH = 8;
 
-/** `Sales`, `Board!Sales` or `[0]!Sales`. */
+/** Finds `Sales`, `Board!Sales` or `[0]!Sales`. */
 function findName(text: string, names: readonly DefinedName[]): DefinedName | undefined {
   const end = text.lastIndexOf('!');
   const prefix = text.slice(0, Math.max(0, end)).replace(/^'|'$/g, '').replaceAll("''", "'");

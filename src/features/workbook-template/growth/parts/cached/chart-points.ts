@@ -4,39 +4,39 @@ import type { DefinedName } from '../../../workbook/workbook.ts';
 import type { ReferenceMap } from '../../growth.ts';
 import { type Area, findAreas } from './areas.ts';
 
-/** More values than these are not kept in a chart: Excel reads them from the cells anyway. */
+/** A chart does not store more values than this. Excel reads them from the cells anyway. */
 export const MAX_CACHED_POINTS = 10_000;
 
-/** What bound tables and names write, by its place in the filled workbook. */
+/** The values of bound cells, by their place in the filled workbook. */
 export interface BoundCells {
   /**
-   * The values of a range, row by row. Undefined where one of its cells is not bound, or a formula computes it, or there are
-   * more than `MAX_CACHED_POINTS`.
+   * The values of a range, row by row. Undefined if one of its cells is unbound or computed by a formula, or if there
+   * are more than `MAX_CACHED_POINTS`.
    */
   values(sheet: string, range: CellRange): readonly CellValue[] | undefined;
-  /** A cell of the range is bound: what the template's charts and pivot tables remember of it is the sample. */
+  /** Whether a cell of the range is bound. Then the stored values of charts and pivot tables are of the sample. */
   touches(sheet: string, range: CellRange): boolean;
 }
 
-/** What a chart remembers of the cells of a reference: as in the template, nothing, or these values, row by row. */
+/** The values that a chart stores for a reference: those of the template, none, or these, row by row. */
 export type CachedPoints = 'keep' | 'drop' | { readonly values: readonly CellValue[]; readonly columns: number };
 
 export interface ChartSources {
-  /** Of references (`createDataMap`). */
+  /** For references (`createDataMap`). */
   readonly map: ReferenceMap;
-  /** Of defined names. */
+  /** For defined names. */
   readonly nameMap: ReferenceMap;
   readonly cells: BoundCells;
   readonly names: readonly DefinedName[];
-  /** Days are counted from 1904 on. */
+  /** Whether days are counted from 1904 on. */
   readonly date1904: boolean;
-  /** A formula computes a cell of this range of the template. */
+  /** Whether a formula computes a cell of this range of the template. */
   readonly computed: (sheet: string, range: CellRange) => boolean;
 }
 
 /**
- * The points of a reference in the filled workbook.
- * @param single What a single cell is: a cell, as in titles, or a table of one row, as in a series.
+ * The points to store for a reference in the filled workbook.
+ * @param single how to treat a single cell: as a cell (in titles), or as a table of one row (in a series)
  */
 export function cachedPoints(formula: string, single: 'cell' | 'body', sources: ChartSources): CachedPoints {
   const { cells, names, date1904, computed } = sources;
@@ -58,7 +58,7 @@ export function cachedPoints(formula: string, single: 'cell' | 'body', sources: 
   return same && !stale ? 'keep' : 'drop';
 }
 
-/** The areas of a reference whose points stay as they are unless a formula computes one of them. */
+/** The areas of a reference whose stored points can stay, unless a formula computes one of their cells. */
 export function possiblyComputed(
   formula: string,
   single: 'cell' | 'body',
@@ -69,7 +69,7 @@ export function possiblyComputed(
   return areas.filter((area) => !sources.cells.touches(area.sheet, fillArea(area, single, sources)));
 }
 
-/** Days between the first days of the two calendars of Excel. */
+/** Days between the first days of Excel's two date systems. */
 const DAYS_TO_1904 = 1_462;
 
 const since1904 = (value: CellValue): CellValue =>

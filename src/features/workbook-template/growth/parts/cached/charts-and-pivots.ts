@@ -20,13 +20,15 @@ import { type ChartReference, chartReferences, mapChart } from './map-chart.ts';
 import { mapPivotCache, pivotAreas } from './map-pivot.ts';
 import { rewriteLevel } from './point-cache.ts';
 
-/** What a newer chart (waterfall, tree map, histogram and others) reads: dimensions of its data, and texts of one cell. */
+/**
+ * What a newer chart (waterfall, tree map, histogram and others) reads: dimensions of its data, and single-cell texts.
+ */
 const DIMENSIONS = new Map<string, 'numbers' | 'texts'>([
   ['numDim', 'numbers'],
   ['strDim', 'texts'],
 ]);
 
-/** The references whose points a chart remembers. Often they are hidden names (`_xlchart.v1.0`). */
+/** The references whose points a chart stores. They are often hidden names (`_xlchart.v1.0`). */
 function chartexReferences(part: XmlPart): readonly ChartReference[] {
   const found: ChartReference[] = [];
   rewriteXml(tokensOf(part), {
@@ -74,7 +76,7 @@ function formulaOf(tokens: readonly XmlToken[]): string {
   return textOf(tokens.slice(start, end)).trim();
 }
 
-/** Parts that remember values of cells, or draw over what does, by their content type. */
+/** Parts that store values of cells or draw over a chart, by content type. */
 const KINDS = new Map<string, 'chart' | 'chartex' | 'shapes' | 'pivot'>([
   ['application/vnd.openxmlformats-officedocument.drawingml.chart+xml', 'chart'],
   ['application/vnd.ms-office.chartex+xml', 'chartex'],
@@ -84,11 +86,11 @@ const KINDS = new Map<string, 'chart' | 'chartex' | 'shapes' | 'pivot'>([
 
 export interface ChartsAndPivots {
   readonly changes: ReadonlyMap<string, string>;
-  /** Names (lower case) that stand for the points of a chart's series. */
+  /** Names (lower case) used for the points of a chart's series. */
   readonly seriesNames: ReadonlySet<string>;
 }
 
-/** Charts, the shapes inside them, and caches of pivot tables. */
+/** Updates charts, the shapes in them, and the caches of pivot tables. */
 export async function mapChartsAndPivots(
   template: TemplatePackage,
   workbook: TemplateWorkbook,
@@ -140,8 +142,8 @@ const MAPPERS = {
 };
 
 /**
- * A map for what reads values: a range beside the tables that ends with their last row does not grow, because no data comes
- * there. A chart over it would show empty points.
+ * The map for elements that read values. A range beside the tables that ends with their last row does not grow, because
+ * it gets no data. A chart over it would show empty points.
  */
 export const createDataMap = (map: ReferenceMap, plan: GrowthPlan): ReferenceMap => ({
   ...map,
@@ -167,8 +169,8 @@ interface Watched {
 }
 
 /**
- * Finds the ranges with a formula in one of their cells. Only sheets with such ranges are read, until all of them have one.
- * @returns Whether a requested range has one.
+ * Finds the ranges that contain a formula. Reads only sheets with such ranges, and stops when all have one.
+ * @returns a function that says whether a requested range contains a formula
  */
 async function findComputed(
   source: Pick<TemplatePackage, 'openPart'>,
@@ -207,7 +209,7 @@ async function watch(
         } else if (token.local === 'c') {
           cell.column = parseCell(token.attributes.r ?? '')?.column ?? cell.column + 1;
         } else if (token.local === 'f') {
-          // Array formulas and data tables are in their first cell.
+          // Array formulas and data tables are stored in their first cell.
           const range = parseRange(token.attributes.ref ?? '') ?? { from: cell, to: cell };
           for (const one of watched) if (intersects(one.range, range) || includes(one.range, cell)) one.computed = true;
         }

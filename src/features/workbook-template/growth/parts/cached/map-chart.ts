@@ -4,7 +4,7 @@ import { rewriteXml, textOf, tokensOf, type XmlPart } from '../rewrite-xml.ts';
 import { type ChartSources, cachedPoints } from './chart-points.ts';
 import { type CacheKind, rewriteCache } from './point-cache.ts';
 
-/** References of a chart and what each remembers of its cells, by the names of their elements. */
+/** References of a chart and the caches of their cells, by the names of their elements. */
 const REFERENCES = new Map<string, { readonly cache: string; readonly kind: CacheKind }>([
   ['numRef', { cache: 'numCache', kind: 'numbers' }],
   ['strRef', { cache: 'strCache', kind: 'texts' }],
@@ -13,16 +13,16 @@ const REFERENCES = new Map<string, { readonly cache: string; readonly kind: Cach
   ['dlblFTEntry', { cache: 'dlblFieldTableCache', kind: 'texts' }],
 ]);
 
-/** `sqref` is what a filtered series shows, or would show without the filter. */
+/** `sqref` is the range that a filtered series shows, or would show without the filter. */
 const FORMULAS = new Set(['f', 'sqref']);
 
 export interface ChartReference {
   readonly formula: string;
-  /** What a single cell is: that cell in titles and labels, a table of one row in a series. */
+  /** How to treat a single cell: as a cell in titles and labels, as a table of one row in a series. */
   readonly single: 'cell' | 'body';
 }
 
-/** The references whose points a chart remembers. */
+/** The references whose points a chart stores. */
 export function chartReferences(part: XmlPart): readonly ChartReference[] {
   const found: ChartReference[] = [];
   rewriteXml(tokensOf(part), {
@@ -38,7 +38,10 @@ export function chartReferences(part: XmlPart): readonly ChartReference[] {
   return found;
 }
 
-/** A chart: the references of its series, categories, titles, error bars and labels, and what it remembers of their cells. */
+/**
+ * Updates a chart: the references of its series, categories, titles, error bars and labels, and the values it stores
+ * for them.
+ */
 export const mapChart = (part: XmlPart, sources: ChartSources): string | undefined =>
   rewriteXml(tokensOf(part), {
     element: (element, ancestors) => {
@@ -61,7 +64,7 @@ export const mapChart = (part: XmlPart, sources: ChartSources): string | undefin
     },
   });
 
-/** The reference itself, or that of a series which a filter hides. */
+/** The formula of the reference, or of a series that a filter hides. */
 function formulaOf(tokens: readonly XmlToken[]): string | undefined {
   const at = (local: string, parent?: string): string | undefined => {
     for (const [place, token] of tokens.entries()) {

@@ -13,14 +13,14 @@ export interface PivotSources extends ChartSources {
   readonly tables: readonly Pick<TemplateTable, 'name' | 'sheet' | 'range'>[];
 }
 
-/** The areas of the template that a cache of pivot tables is made from; `computed` if functions decide which. */
+/** The areas of the template that a pivot cache is built from; `computed` if functions decide which. */
 export function pivotAreas(
   part: XmlPart,
   { tables, names }: Pick<PivotSources, 'tables' | 'names'>,
 ): readonly Area[] | 'computed' {
   const areas: Area[] = [];
   for (const token of tokensOf(part)) {
-    // What follows is what the cache remembers.
+    // Everything after this is cached data.
     if (token.kind === 'open' && token.local === 'cacheFields') break;
     if (token.kind !== 'open' || !SOURCES.has(token.local)) continue;
     const { sheet, ref, name } = token.attributes;
@@ -38,8 +38,8 @@ export function pivotAreas(
 }
 
 /**
- * The definition of a cache of pivot tables: its source follows growth, and Excel refreshes it when it opens the file if its
- * cells are not the template's any more.
+ * Updates the definition of a pivot cache: its source follows the growth, and Excel refreshes it on opening if its
+ * cells have changed.
  */
 export function mapPivotCache(part: XmlPart, sources: PivotSources): string | undefined {
   const refresh = isStale(pivotAreas(part, sources), sources);
@@ -55,7 +55,7 @@ function mapSource({ sheet, ref }: XmlOpen['attributes'], map: ReferenceMap): { 
   const range = ref === undefined ? undefined : parseRange(ref);
   if (sheet === undefined || ref === undefined || range === undefined) return undefined;
   const mapped = map.range(sheet, range, 'body');
-  // As written, e.g. `A:F`, where nothing changes.
+  // Keeps the written form, e.g. `A:F`, if nothing changes.
   return formatRange(mapped) === formatRange(range) ? undefined : { ref: formatRange(mapped) };
 }
 
@@ -68,7 +68,7 @@ const isStale = (areas: readonly Area[] | 'computed', sources: PivotSources): bo
     return grown || sources.cells.touches(sheet, filled) || sources.computed(sheet, range);
   });
 
-/** A pivot table: where it stands. It moves and never grows. */
+/** Updates the place of a pivot table. It moves, but never grows. */
 export const mapPivotTable = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
   rewriteXml(tokensOf(part), {
     attributes: ({ local, attributes: { ref } }) =>

@@ -4,12 +4,12 @@ import type { XmlToken } from '../../../package/xml-tokens.ts';
 import { prefixOf, type RewriteElement, rawOf } from '../rewrite-xml.ts';
 import type { CachedPoints } from './chart-points.ts';
 
-/** What a kind of cache holds. */
+/** What a kind of cache stores. */
 export type CacheKind = 'numbers' | 'texts' | 'levels';
 
 /**
- * Writes the cache of a chart's reference again: with the values of the filled workbook in the template's number format, or
- * not at all where they are not known or of another kind. Excel then reads them from the cells.
+ * Replaces the cache of a chart's reference with the values of the filled workbook, in the template's number format.
+ * Removes it if the values are unknown or of another kind; Excel then reads the cells.
  */
 export function rewriteCache(kind: CacheKind, points: CachedPoints): RewriteElement {
   return (tokens) => {
@@ -35,7 +35,7 @@ export function rewriteCache(kind: CacheKind, points: CachedPoints): RewriteElem
   };
 }
 
-/** The same for a level of a newer chart (`cx:lvl`), which counts its points in an attribute. */
+/** Does the same for a level of a newer chart (`cx:lvl`), which has the number of its points in an attribute. */
 export function rewriteLevel(kind: 'numbers' | 'texts', points: CachedPoints, first: boolean): RewriteElement {
   return (tokens) => {
     if (points === 'keep') return undefined;
@@ -69,11 +69,11 @@ const pointsXml = (values: readonly CellValue[], prefix: string): string =>
     )
     .join('');
 
-/** The columns of values, the innermost (the last) first. */
+/** The values by column, innermost (last) column first. */
 const levels = (values: readonly CellValue[], columns: number): CellValue[][] =>
   Array.from({ length: columns }, (_, level) => values.filter((_, place) => place % columns === columns - 1 - level));
 
-/** The XML of a child of an element, by its name; empty if it has none. */
+/** The XML of an element's child with this name; empty if there is none. */
 function childOf(tokens: readonly XmlToken[], local: string): string {
   let depth = 0;
   let start = -1;
