@@ -28,8 +28,8 @@ export function refuseProblems(file: string, problems: readonly TemplateProblem[
 }
 
 /**
- * Makes the error of a template retryable, if the file has changed since the definition was loaded: somebody may be
- * saving or copying it, so the next attempt may find it complete. Returns other errors unchanged.
+ * For a template that has changed since the definition was loaded: makes its `template.invalid` retryable, because
+ * somebody may be saving or copying the file. Returns other errors unchanged.
  */
 export function changedTemplate(error: unknown): unknown {
   if (!(error instanceof DocketError) || error.code !== 'template.invalid') return error;
