@@ -62,8 +62,8 @@ import { type DocketContext, signInOf } from './feature.ts';
 import { DEFINITION_THREAD, FORECAST_THREAD } from './threads.ts';
 
 /**
- * The HTTP server of a process: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the role `admin`.
- * Throws `config.invalid` when it cannot listen or read the tokens.
+ * Opens the HTTP server of a process: `/healthz`, `/readyz` and `/metrics` in every role, the API and the page in the
+ * role `admin`. Throws `config.invalid` if it cannot listen or read the tokens.
  *
  * @param metrics the metrics of this process
  */
@@ -110,7 +110,7 @@ export async function composeAdmin(
     });
     const traced = tracedRequests(app, context.trace);
     const server = scope.add(await listenAdmin(traced, listening));
-    // Close the streams before the server, which waits for them.
+    // Streams must close before the server, which waits for them.
     scope.add(streams);
     return { ...server, close: () => scope.close() };
   } catch (error) {
@@ -119,7 +119,7 @@ export async function composeAdmin(
   }
 }
 
-/** @param provider the host name to which a provider of accounts sends browsers back */
+/** @param provider the host name to which an account provider sends browsers back */
 async function openAuth({ config, clock, log }: AppContext, provider: string | undefined): Promise<Auth> {
   const { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_HOST: host } = config;
   const { DOCKET_ADMIN_TRUSTED_PROXIES: proxies = NO_ADDRESSES, DOCKET_ADMIN_NAMES: names = [] } = config;
@@ -205,7 +205,7 @@ function openAdminServices(
   };
 }
 
-/** Process labels and disk of the metrics. @param keeps whether the process writes to the archive */
+/** The process labels and the disk for the metrics. @param keeps whether the process writes to the archive */
 export function processInfo(
   { config, clock }: Pick<AppContext, 'config' | 'clock'>,
   { keeps }: { readonly keeps: boolean },
@@ -223,7 +223,7 @@ export function processInfo(
   };
 }
 
-/** The series that start at 0: every organization with the kinds of targets of its reports. */
+/** The series that start at 0: every organization, with the target kinds of its reports. */
 export function expectedSeries(
   jobs: Pick<Definitions, 'orgs' | 'reports'>,
   targets = TARGETS,

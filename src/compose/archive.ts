@@ -37,22 +37,25 @@ import {
 } from '../services/runs/already-delivered.ts';
 import { createPeriodClaims } from '../services/runs/period-claims.ts';
 
-/** The archive of `DOCKET_ARCHIVE` and its storage. */
+/** The archive at `DOCKET_ARCHIVE`, and its storage. */
 export interface OpenArchive {
   readonly archive: Archive;
   readonly storage: ArchiveStorage;
-  /** Absent without a signing key: nothing is signed or verified. */
+  /** Absent without a signing key: nothing is signed or verified then. */
   readonly signing?: RunChain;
 }
 
-/** Ms between two reads of the marker of a bucket: each is a request. The marker of a directory is read each time. */
+/**
+ * Minimum ms between two reads of a bucket's marker, because each is a request. The marker of a directory is read every
+ * time.
+ */
 const BUCKET_MARKER_TTL_MS = 5_000;
 
 /**
  * Opens the archive without accessing it.
  *
  * @param scope closes its connections
- * @param identity the deployment that each write requires; absent for readers
+ * @param identity the deployment that the archive must belong to on each write; absent for readers
  */
 export function openArchive(
   context: Omit<AppContext, 'log'>,
@@ -83,7 +86,7 @@ export function openArchive(
   return { storage, archive: createArchive(storage, clock, signing), signing };
 }
 
-/** The identity of the deployment of this Redis and the archive of `DOCKET_ARCHIVE`. Accesses neither yet. */
+/** Identifies the deployment that this Redis and the archive at `DOCKET_ARCHIVE` belong to. Accesses neither yet. */
 export const openIdentity = (
   context: AppContext,
   ports: Pick<IdentityPorts, 'redis' | 'prefix' | 'runs' | 'writes'>,
@@ -108,12 +111,12 @@ export const identityPorts = (
 export const openReviews = (storage: ArchiveStorage, signing?: RunChain): Reviews =>
   createReviewArchive(storage, reviewEventSchema, signing?.events);
 
-/** Errors of a bucket that end the start: waiting does not fix them. */
+/** Errors of a bucket that end the start, because waiting does not fix them. */
 const FATAL: ReadonlySet<string> = new Set(['config.secret_missing', 'archive.unconditional']);
 
 /**
- * Probes a bucket at the start of a process that writes. An unreachable one does not prevent the start: runs wait for it.
- * Throws `config.secret_missing`, and with a signing key `archive.unconditional`.
+ * Probes a bucket when a process that writes starts. An unreachable bucket does not prevent the start: runs wait for
+ * it. Throws `config.secret_missing`, and with a signing key `archive.unconditional`.
  */
 export async function checkBucket(
   { storage, signing }: { readonly storage: ArchiveStorage; readonly signing?: RunChain | undefined },
@@ -138,8 +141,8 @@ export const withArchive = <T>(
 ): Promise<T> => withScope((scope) => work(openArchive(context, scope)));
 
 /**
- * Searches Redis, then the archive, for an earlier delivery: an emptied Redis or an expired record must not cause a second
- * one. Undefined with `DOCKET_REPEAT=allow`. The scope closes the archive.
+ * Searches Redis, then the archive, for an earlier delivery. Both, so that an emptied Redis or an expired record does
+ * not cause a second delivery. Undefined with `DOCKET_REPEAT=allow`. The scope closes the archive.
  */
 export function composeFindDelivered(
   context: AppContext,
@@ -156,7 +159,7 @@ export function composeFindDelivered(
 /**
  * The claims of periods, in Redis and the archive. Undefined with `DOCKET_REPEAT=allow`.
  *
- * @param find as of `composeFindDelivered`
+ * @param find result of `composeFindDelivered`
  */
 export const composeClaims = (
   { clock }: Pick<AppContext, 'clock'>,

@@ -9,17 +9,17 @@ import type { DefinitionReading } from '../services/definitions/definition-tasks
 export { reportDiagnostics, requireReport } from '../definitions/load/load-definitions.ts';
 export { FORMATS } from '../features/formats.ts';
 
-/** The kinds of targets and the output formats of this version of Docket. */
+/** The target kinds and output formats of this version of Docket. */
 export const BUILT_IN_KINDS = { targets: TARGETS, formats: FORMATS } satisfies DefinitionKinds;
 
 export const reportFileSchema = createReportSchema(BUILT_IN_KINDS);
 
-/** Parses in this thread, without limits of time and memory. */
+/** Parses in this thread, without limits on time and memory. */
 export const definitionParser = createDefinitionParser(BUILT_IN_KINDS, reportFileSchema);
 
-/** What definitions are read with, in this thread and in others. */
+/** What reading definitions takes, in this thread and in others. */
 export const BUILT_IN_READING: DefinitionReading = { parser: definitionParser, kinds: BUILT_IN_KINDS };
 
-/** `loadDefinitions` of definitions/, by default with `definitionParser`. */
+/** `loadDefinitions` for definitions/, by default with `definitionParser`. */
 export const loadDefinitions = (folder: string, options: Partial<LoadOptions> = {}): Promise<Definitions> =>
   load(folder, { parser: definitionParser, ...options });

@@ -21,7 +21,7 @@ interface CatalogFinderParts {
   readonly prefix: string;
   /** The active organizations. */
   readonly orgs: () => ActiveOrgs;
-  /** The id of the deployment, as compared at the start of the process. */
+  /** The id of the deployment, as confirmed when the process started. */
   readonly belongsTo?: () => string | undefined;
 }
 
@@ -46,8 +46,8 @@ function openCatalogFinder(context: AppContext, { redis, prefix, orgs, belongsTo
 }
 
 /**
- * The catalog of an organization: the one that the workers have cached, or the service's for one token. Undefined where
- * the process has neither the API key nor COMPLIANCE_API_URL, and where the service or the rate limiter is busy.
+ * The catalog of an organization: from the workers' cache, or from the service for one token. Undefined if the process
+ * has neither the API key nor COMPLIANCE_API_URL, or if the service or the rate limiter is busy.
  */
 export const findCatalog = (
   context: AppContext,
@@ -56,7 +56,7 @@ export const findCatalog = (
   scope: Scope,
 ): Promise<Catalog | undefined> => findCatalogOf(openCatalogFinder(context, parts, scope).finder, settings);
 
-/** Explains reports for the admin route, and finds cached catalogs to validate definitions with. */
+/** Explains reports for the admin route, and finds cached catalogs for the validation of definitions. */
 export function composePlanExplainer(
   context: AppContext,
   parts: CatalogFinderParts,

@@ -16,13 +16,11 @@ const MAX_INDEX_WAIT_MS = 5 * MINUTE_MS;
 export type DecisionContext = Awaited<ReturnType<typeof openDecisions>>;
 
 export interface DecisionSettings extends Pick<DeploymentSettings, 'orgs'> {
-  /** Whether the command changes deliveries: it then throws `deployment.conflict` before any change. */
+  /** Whether the command changes deliveries. If so, it throws `deployment.conflict` before any change. */
   readonly decides?: boolean;
 }
 
-/**
- * Opens runs and deliveries of `REDIS_URL` or of a private Redis for as long as `use` takes. Throws `redis.unreachable`.
- */
+/** Opens runs and deliveries in `REDIS_URL` or in a private Redis while `use` runs. Throws `redis.unreachable`. */
 export const withDecisions = <T>(
   context: AppContext,
   use: (decisions: DecisionContext) => Promise<T>,
@@ -37,7 +35,7 @@ async function openDecisions(given: AppContext, { decides = false, orgs }: Decis
   const deployment = openDeployment(context, { redis, orgs, search, auditLog: commandAuditLog(context) }, scope);
   const { endAbandoned, findDelivered } = openDelivering(context, deployment, scope);
   if (decides) await deployment.identity.id();
-  // No worker may run beside a private Redis.
+  // A private Redis has no worker that would end abandoned runs.
   if (decides || context.redis) await endAbandoned();
   return {
     ...deployment,

@@ -37,7 +37,7 @@ deliveries:
 
 const handle = (task: DefinitionTask) => handleTask(BUILT_IN_READING, task);
 
-/** Validates a report that exercises all steps, several times: warm code is several times faster. */
+/** Validates a report that uses all steps, several times, because code runs several times faster once it is warm. */
 function warmUp(): void {
   const settings = parseSettings(ORG, 'org.yaml').value;
   for (let round = 0; round < 3; round += 1) {

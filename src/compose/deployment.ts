@@ -32,21 +32,23 @@ export interface DeploymentSettings {
   /** Prefix of all Redis keys. */
   readonly prefix?: string | undefined;
   readonly orgs?: Deployment['orgs'] | undefined;
-  /** Opened when absent. */
+  /** Absent: opens a queue. */
   readonly queue?: RunQueue | undefined;
-  /** Of a process that has compared it; else it is compared before the first write. */
+  /** From a process that has confirmed it. Absent: it is confirmed before the first write. */
   readonly identity?: DeploymentIdentity | undefined;
-  /** Whether the process writes to the archive: it then creates a missing marker. Yes when absent. */
+  /** Whether the process writes to the archive, and so creates a missing marker. Default: true. */
   readonly writes?: boolean;
   readonly search?: Pick<SearchIndexOptions, 'clock' | 'maxWaitMs'>;
-  /** Where audited actions are logged; in the log of the process when absent. */
+  /** Where audited actions are logged. Absent: the log of the process. */
   readonly auditLog?: Log | undefined;
 }
 
-/** The log for audited actions of a command, which prints what it does: only a failed write is logged. */
+/** The log for audited actions of a command. A command prints its actions itself, so only failed writes are logged. */
 export const commandAuditLog = ({ log }: AppContext): Log => ({ ...silentLog, error: log.error });
 
-/** The deployment over a connected client. Asks neither Redis nor the archive yet. The scope closes what it opens. */
+/**
+ * The deployment over a connected client. Accesses neither Redis nor the archive yet. The scope closes what it opens.
+ */
 export function openDeployment(context: AppContext, settings: DeploymentSettings, scope: Scope) {
   const { clock, log } = context;
   const { redis, prefix = DEFAULT_KEY_PREFIX, orgs = () => new Map(), search, writes = true } = settings;
@@ -80,7 +82,7 @@ export function openDeployment(context: AppContext, settings: DeploymentSettings
   } satisfies Deployment & { readonly identity: DeploymentIdentity };
 }
 
-/** What processes that deliver share beside the deployment. */
+/** What processes that deliver need besides the deployment. */
 export function openDelivering(context: AppContext, deployment: Deployment, scope: Scope) {
   const { redis, prefix, storage } = deployment;
   const findDelivered = composeFindDelivered(context, deployment, scope);

@@ -26,38 +26,38 @@ import { openScheduler, type SchedulerSettings } from './scheduler.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { DEFAULT_CONCURRENCY, openWorker, type WorkerSettings } from './worker.ts';
 
-/** Roles of a process. Any number of processes may have each role. */
+/** Roles of processes. Any number of processes may have a role. */
 export const ROLES = ['worker', 'scheduler', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface DocketSettings extends WorkerSettings, SchedulerSettings, StoreSettings {
-  /** All when absent. */
+  /** Absent: all roles. */
   readonly roles?: ReadonlySet<Role>;
   /** Called with the result of each trial write. */
   readonly observeStorage?: (part: StoragePart, usable: boolean) => void;
-  /** Joins Redis, archive and definitions of different deployments. */
+  /** Lets this process join Redis, archive and definitions of different deployments. */
   readonly adopt?: Adopter;
 }
 
 export interface RunningDocket {
   readonly store: Store;
   readonly identity: DeploymentIdentity;
-  /** Codes of the last look for problems, every 25 seconds: for `/readyz` and the metrics. */
+  /** Codes of the problems that the last check found, for `/readyz` and the metrics. Checked every 25 seconds. */
   readonly problemCodes: () => readonly string[];
   /** The checks of `/readyz`: Redis, definitions, roles and storage. Never rejects. */
   readonly health: () => Promise<readonly HealthCheck[]>;
-  /** Why no report goes out, or soon none will, the most urgent first. Throws `redis.unreachable`. */
+  /** Why reports do not go out, or soon will not, most urgent first. Throws `redis.unreachable`. */
   readonly problems: () => Promise<readonly DeploymentProblem[]>;
   /** Throws `redis.unreachable`. */
   readonly metricsSnapshot: () => Promise<MetricsSnapshot>;
-  /** Lets running runs finish for a while, requeues the rest, closes everything. */
+  /** Gives running runs some time to finish, requeues the others, and closes everything. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the roles of a process. The role `admin` needs only the store; `composeAdmin` opens its server. A failed start
- * closes everything.
- * Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`, `deployment.mass_removal`.
+ * Opens the roles of a process. The role `admin` only needs the store; `composeAdmin` opens its server. If the start
+ * fails, closes everything. Throws `redis.unreachable`, `redis.unsuitable`, `config.invalid`, `deployment.conflict`,
+ * `deployment.mass_removal`.
  */
 export async function composeDocket(context: DocketContext, settings: DocketSettings): Promise<RunningDocket> {
   const scope = createScope();
@@ -114,7 +114,7 @@ async function openRoles(context: DocketContext, settings: DocketSettings, scope
   };
 }
 
-/** Compares Redis with the archive before either is used. A scheduler may have no archive. */
+/** Confirms that Redis and the archive belong together before either is used. A scheduler may have no archive. */
 async function startIdentity(
   context: AppContext,
   { adopt }: Pick<DocketSettings, 'adopt'>,
@@ -128,14 +128,14 @@ async function startIdentity(
   await identity.start();
 }
 
-/** How often the checks of `docket doctor` are made that need other servers. */
+/** Interval of the checks of `docket doctor` that need other servers. */
 const EXAMINATION_INTERVAL_MS = HOUR_MS;
-/** After the start, and before the next try of a check that was interrupted. */
+/** Delay of the first of these checks after the start. */
 const EXAMINATION_DELAY_MS = MINUTE_MS;
 
 /**
- * Registers the healthy roles of the process periodically, says how it is, and looks for problems, until the scope closes.
- * Returns the codes of the problems that the last look found.
+ * Until the scope closes, periodically registers the healthy roles of the process, publishes its state, and looks for
+ * problems. Returns a function for the codes of the problems last found.
  */
 function startHeartbeat(
   context: DocketContext,
@@ -162,7 +162,7 @@ function startHeartbeat(
     { self, roles, jobs, started: clock.now(), ...(roles.has('worker') ? { concurrency } : {}) },
     reports,
   );
-  // An outage is reported elsewhere, and a missing heartbeat is the correct result of it.
+  // Redis outages are reported elsewhere. Missing heartbeats are then correct.
   const ignoreOutage = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };

@@ -6,26 +6,26 @@ import type { AppContext } from '../base/context.ts';
 import type { Probe } from './probes/probe-context.ts';
 
 /**
- * A part of Docket that the pipeline can do without, in one folder below `src/features/`. Each field is something that a
- * feature can add. It imports on use what only some processes need.
+ * A part of Docket that the pipeline does not need, in one folder below `src/features/`. Each field is something that a
+ * feature can add. A feature imports code that only some processes need when it is used.
  */
 export interface Feature {
   readonly name: string;
   /** Environment variables. */
   readonly config?: ConfigPart;
-  /** A way to sign in beside tokens; undefined where it is not configured. One feature has it. */
+  /** A way to sign in besides tokens; undefined if it is not configured. Only one feature may have it. */
   readonly signIn?: (context: AppContext) => AccountSetup | undefined;
-  /** Lines of `docket doctor`, checks of `/readyz`, trial writes. */
+  /** Lines of `docket doctor`, checks of `/readyz`, and trial writes. */
   readonly probes?: readonly Probe[];
-  /** Routes and pages of a process with the role `admin`. */
+  /** Routes and pages for processes with the role `admin`. */
   readonly admin?: () => Promise<(services: AdminServices) => AdminPart>;
 }
 
-/** The environment of a process, with the features that it has; absent: none. */
+/** The environment of a process, with its features. Absent: no features. */
 export interface DocketContext extends AppContext {
   readonly features?: readonly Feature[];
 }
 
-/** How people sign in with accounts; undefined where they cannot. */
+/** How people sign in with accounts; undefined if they cannot. */
 export const signInOf = (context: DocketContext): AccountSetup | undefined =>
   context.features?.flatMap(({ signIn }) => signIn?.(context) ?? [])[0];

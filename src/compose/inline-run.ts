@@ -19,11 +19,11 @@ import { commandAuditLog, openDelivering, openDeployment } from './deployment.ts
 import { openSharedRedis, withPrivateRedis } from './redis.ts';
 import { createInlinePorts, type InlineContext, probeArchive } from './run-ports.ts';
 
-/** A run that delivers, executed by this process. */
+/** A run with deliveries that this process executes. */
 export interface DeliveringRun extends InlineContext {
-  /** Records the run as workers do, executes it, and puts its files into the folder of `--out`. */
-  /** What the run repeats, with `again`. */
+  /** The earlier delivery that the run repeats, if `again` is set. */
   readonly repeats: Pick<RunOrder, 'repeats'>;
+  /** Records the run as workers do, executes it, and puts its files into the folder of `--out`. */
   readonly execute: (
     frozen: FrozenDefinition,
     context: { readonly signal: AbortSignal; readonly observe: OnRunEvent },
@@ -36,18 +36,17 @@ export interface DeliveringOptions {
   readonly out: string;
   readonly definition: Pick<Definition, 'deliveries'>;
   readonly by: string;
-  /** Also what was delivered for the period before. */
+  /** Delivers again if the period was already delivered. */
   readonly again: boolean;
   readonly orgs?: ActiveOrgs | undefined;
 }
 
 /**
- * Prepares a run that delivers, with the records, ledger and claims of the workers: those of `REDIS_URL`, else of a private
- * Redis, which it starts where none runs. With `REDIS_URL` the run is published to the archive and copied to `out`. Beside a
- * private Redis it is published to `out` alone, and the archive gets what was sent (`withArchivedLedger`).
- *
- * Throws before any call to the service: `redis.unreachable`, `redis.unsuitable`, `already_delivered`, `archive.unwritable`,
- * `deployment.conflict`.
+ * Prepares a run with deliveries. Uses the workers' records, ledger and claims in `REDIS_URL`, or those of a private
+ * Redis, which it starts if needed. With `REDIS_URL`, the run is published to the archive and copied to `out`. With a
+ * private Redis, it is only published to `out`, and the archive keeps what was sent (`withArchivedLedger`).
+ * Throws before any call to the service: `redis.unreachable`, `redis.unsuitable`, `already_delivered`,
+ * `archive.unwritable`, `deployment.conflict`.
  */
 export async function composeDeliveringRun(
   app: AppContext,
@@ -89,7 +88,7 @@ async function openDeliveringRun(
   const published = isPrivate
     ? {
         archive: withArchivedLedger(inlineArchive(out), order, { ledger, metadata: storage.metadata }),
-        // What waits for people waits in the archive.
+        // Not in `out`: runs that wait for people wait in the archive.
         reviews: undefined,
         editions: undefined,
       }
@@ -117,8 +116,8 @@ const unwritableError = (detail: string): DocketError =>
   });
 
 /**
- * Releases the claim of a run that has ended and has delivered nothing. Those who share the Redis read that in its record;
- * those who share the archive alone do not, and would need `again`.
+ * Releases the claim of an ended run that has delivered nothing. Processes with the same Redis see this in its record.
+ * Those that share only the archive do not, and would need `again`.
  */
 async function releaseClaim(
   order: RunOrder,

@@ -16,7 +16,7 @@ import { redisPreparationIndex } from '../services/preparations/preparation-inde
 import { createPreparationRounds, type PreparationRounds } from '../services/preparations/preparation-rounds.ts';
 import type { PortsFactories } from './run-ports.ts';
 
-/** Between two looks for tokens that may be taken for slots to come. */
+/** Interval of the checks whether tokens can be used for upcoming slots. */
 const ROUND_INTERVAL_MS = 10 * SECOND_MS;
 
 interface PreparationParts extends Deployment, Pick<PortsFactories, 'askPortsOf'> {
@@ -26,7 +26,7 @@ interface PreparationParts extends Deployment, Pick<PortsFactories, 'askPortsOf'
   readonly keyOf: (org: string) => Promise<string | undefined>;
 }
 
-/** Makes calls of slots to come, until the scope closes. */
+/** Makes calls for upcoming slots ahead of time, until the scope closes. */
 export function openPreparations(parts: PreparationParts, scope: Scope): Pick<PreparationRounds, 'isDue'> {
   const { redis, prefix, jobs, sharedAnswers, storeScript, clock, log } = parts;
   const stop = new AbortController();
@@ -58,7 +58,7 @@ export function openPreparations(parts: PreparationParts, scope: Scope): Pick<Pr
   return rounds;
 }
 
-/** The reports of this process's files; the same objects while these do not change. */
+/** The reports in the files of this process. Returns the same objects as long as the files do not change. */
 function loadedReports(jobs: DefinitionSource): () => readonly FrozenDefinition[] {
   let known:
     | { readonly of: ReturnType<DefinitionSource['current']>; readonly reports: readonly FrozenDefinition[] }
@@ -70,7 +70,7 @@ function loadedReports(jobs: DefinitionSource): () => readonly FrozenDefinition[
   };
 }
 
-/** Digests of the active versions by report, read again when one of them has changed. */
+/** Digests of the active versions, by report. Reads them again only when one has changed. */
 function readActiveDigests(redis: RedisClient, prefix: string): () => Promise<ReadonlyMap<string, string>> {
   const versions = redisActiveVersions(redis, { prefix });
   let known: { readonly revision: number; readonly digests: ReadonlyMap<string, string> } | undefined;

@@ -7,7 +7,7 @@ import type { Definitions } from '../definitions/load/load-definitions.ts';
 import type { ProcessFailure, ProcessReport, ProcessReports } from '../queue/process-reports.ts';
 import type { Finding, HealthCheck } from '../services/deployment/probe.ts';
 
-/** Equal for equal definitions and settings. */
+/** A hash that is equal for equal definitions and settings. */
 function definitionsDigest({ reports, orgs }: Pick<Definitions, 'reports' | 'orgs'>): string {
   const names = [...reports].map(([name, { digest }]) => `${name} ${digest}`).sort();
   const settings = [...orgs].map(([name, of]) => `${name} ${JSON.stringify(of)}`).sort();
@@ -17,12 +17,15 @@ function definitionsDigest({ reports, orgs }: Pick<Definitions, 'reports' | 'org
     .slice(0, 16);
 }
 
-/** Checks of `/readyz` that every reader of the page sees by other means, or that cannot be told without Redis. */
+/**
+ * Checks of `/readyz` that others do not need from here: readers of the page see them elsewhere, or they cannot be
+ * stored without Redis.
+ */
 const OWN_PROBES: ReadonlySet<string> = new Set(['redis', 'redis_writes']);
 
 /**
- * Says how this process is, for the others: the page of any process shows what fails in each.
- * @returns `report`: stores it; `now` epoch ms
+ * Publishes the state of this process, so that the page of any process shows what fails in each.
+ * @returns a function that stores the state; `now` is epoch ms
  */
 export function processState(
   {
@@ -70,7 +73,8 @@ export function processState(
       definitions: { digest: digested.digest, reports, unreadable: jobs.unreadable?.() ?? null },
       failing: failures.map((failure): ProcessFailure => ({ ...failure, since: since.get(failure.name) ?? now })),
     });
-    // The most reports of all processes within a day: a folder that is emptied, and the start after it, have fewer.
+    // The most reports that any process had within a day. If a folder is emptied, this process has fewer, even after a
+    // restart.
     const peak = await store.peak();
     if (peak === undefined || reports >= peak.reports) await store.putPeak({ reports, at: now }, DAY_MS);
   };

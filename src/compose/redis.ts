@@ -7,10 +7,11 @@ import type { RedisClient } from '../redis/client.ts';
 import { openPrivateRedis, privateRedisPlace } from '../redis/private-redis.ts';
 
 /**
- * The context of a command without `REDIS_URL`: with the private Redis beside the definitions, until the scope closes.
- * Unchanged with `REDIS_URL`, and without a private Redis.
+ * For a command without `REDIS_URL`: adds the private Redis beside the definitions to the context, until the scope
+ * closes. With `REDIS_URL`, or if there is no private Redis, returns the context unchanged.
  *
- * @param where `running`: joins one that runs. `kept`: starts one that has data. `start`: starts one. Throws `redis.unreachable`.
+ * @param where `running`: joins a running one. `kept`: also starts one that has data. `start`: starts one in any case.
+ * Throws `redis.unreachable`.
  */
 export async function withPrivateRedis(
   context: AppContext,
@@ -30,8 +31,8 @@ export const hasRedis = ({ env, redis }: Pick<AppContext, 'env' | 'redis'>): boo
 
 /**
  * Opens the Redis of `REDIS_URL`, or the private one of the context, until the scope closes.
- *
- * Throws `redis.unreachable` and `redis.unsuitable`: a budget of its own beside the workers would exceed their limit.
+ * Throws `redis.unreachable` and `redis.unsuitable` instead of continuing without Redis: a separate budget, besides
+ * that of the workers, would exceed the limit of the key.
  */
 export async function openSharedRedis(
   context: Pick<AppContext, 'config' | 'env' | 'log' | 'redis'>,
@@ -42,7 +43,7 @@ export async function openSharedRedis(
     import('../redis/server-check.ts'),
   ]);
   try {
-    // A worker's client: a run must survive a restart of the server.
+    // The client of a worker waits, so that a run survives a restart of the server.
     const opened = await openRedis(redisAddress(context), 'worker', context.log);
     const redis = scope.use(opened, () => opened.disconnect());
     await assertSuitable(redis, silentLog);

@@ -45,10 +45,10 @@ import { BUILT_IN_KINDS, FORMATS } from './built-in-kinds.ts';
 import { hasRedis, openSharedRedis, withPrivateRedis } from './redis.ts';
 import { RENDER_THREAD } from './threads.ts';
 
-/** API keys whose redactor is kept: each run makes a client. */
+/** Maximum API keys whose redactor is cached: each run creates a client. */
 const KEY_REDACTORS = 256;
 
-/** The parts of the run ports that differ between a worker (Redis) and an inline run (memory). */
+/** The parts of the run ports that differ between a worker (in Redis) and an inline run (in memory). */
 interface RunStores {
   readonly responsesOf: (org: string) => ResponseStore;
   readonly sharedAnswers: ResponseCache;
@@ -59,56 +59,55 @@ interface RunStores {
   readonly claims?: PeriodClaims | undefined;
   /** Absent: deliveries are never stopped. */
   readonly switches?: Pick<Switches, 'assertOpen'>;
-  /** Absent: nobody is denied. */
+  /** Absent: no recipient is denied. */
   readonly denials?: Pick<Denials, 'list'>;
   readonly circuit?: CircuitBreaker;
   readonly archive: Archive;
   /** Absent: runs that wait for people fail. */
   readonly reviews?: Reviews | undefined;
-  /** Figures of editions that are watched for corrections; absent: none are kept. */
+  /** Figures of editions that are watched for corrections. Absent: none are stored. */
   readonly editions?: EditionStore | undefined;
   readonly budget: BudgetFactory;
   readonly maxWaitMs: number;
-  /** Absent for an inline run: no figures are kept between runs. */
+  /** Absent for an inline run, which stores no figures between runs. */
   readonly sentFigures?: LastSentFigures;
   /** Called for each request to the Compliance Service. */
   readonly observeRequest?: (org: string, request: ApiRequestResult) => void;
-  /** The active organizations, which determine the limits of each API key; none when absent. */
+  /** The active organizations, which determine the limits of each API key. Absent: none. */
   readonly orgs?: (() => ActiveOrgs) | undefined;
-  /** Shared mail connections of the process; new ones when absent. */
+  /** Mail connections that the process shares. Absent: new ones. */
   readonly mailOf?: GetMailRoute;
-  /** Created from the environment when absent. */
+  /** Absent: created from the environment. */
   readonly reportScope?: ReportScope;
 }
 
 /** The ports of an inline run, until `scope` closes. */
 export interface InlineContext {
   readonly portsOf: RunPortsFactory;
-  /** The workers' budgets; undefined without Redis, where each process has its own. */
+  /** The workers' budgets. Undefined without Redis: the process then has its own. */
   readonly sharedBudgets: BudgetFactory | undefined;
-  /** Loads what renders while the run plans and fetches. */
+  /** Loads the renderers while the run plans and fetches. */
   readonly warmUp: () => void;
   readonly scope: Scope;
 }
 
-/** Where an inline run that delivers stores its files and deliveries. */
+/** Where an inline run with deliveries stores its files and deliveries. */
 export type DeliveryStores = Pick<
   RunStores,
   'archive' | 'reviews' | 'editions' | 'ledger' | 'claims' | 'switches' | 'denials' | 'sentFigures'
 >;
 
 export interface InlineOptions {
-  /** Ignores the catalogs that the workers have cached. */
+  /** Ignores the workers' cached catalogs. */
   readonly freshCatalogs?: boolean;
-  /** The active organizations: those that share an API key determine its limits. */
+  /** The active organizations. Those that share an API key determine its limits. */
   readonly orgs?: ActiveOrgs | undefined;
 }
 
 /**
- * The ports of an inline run that delivers nothing: everything in memory. With `REDIS_URL` in the environment, or beside a
- * private Redis that runs, it shares the rate limiter, the catalogs and the responses of the workers: a budget of its own beside
- * theirs would exceed the limit of the API key. The default address is not tried: what listens there may be anybody's.
- *
+ * The ports of an inline run without deliveries: everything in memory. If `REDIS_URL` is set, or a private Redis is
+ * running, it shares the workers' rate limiter, catalogs and responses: a separate budget would exceed the limit of the
+ * API key. It does not try the default address, because any program may listen there.
  * Throws `redis.unreachable`, `redis.unsuitable` before any call to the service.
  */
 export async function composeInline(
@@ -127,7 +126,7 @@ export async function composeInline(
   }
 }
 
-/** The ports of a run that is executed by a command. @param redis absent: the budget of this process alone */
+/** The ports of a run that a command executes. @param redis absent: the process has its own budget */
 export function createInlinePorts(
   context: AppContext,
   redis: RedisClient | undefined,
@@ -147,13 +146,16 @@ export function createInlinePorts(
       redis === undefined || freshCatalogs ? memoryCatalogCache(clock) : redisCatalogCache(redis, { prefix, clock }),
     budget: shared ?? localBudgets(clock, log),
     ...(orgs === undefined ? {} : { orgs: () => orgs }),
-    // An inline run cannot be snoozed: it waits in place.
+    // An inline run cannot be snoozed, so it waits.
     maxWaitMs: Number.POSITIVE_INFINITY,
   });
   return { portsOf, sharedBudgets: shared, warmUp, scope };
 }
 
-/** Throws where the archive has no room for the run. Before the first call: an unwritable folder would waste all calls. */
+/**
+ * Throws if the archive has no space for the run. Call it before the first request: an unwritable folder would waste
+ * all of them.
+ */
 export async function probeArchive(archive: Archive, order: RunOrder): Promise<void> {
   await archive.find(order);
   await archive.discard(await archive.stage(order.id));
@@ -166,7 +168,7 @@ export async function probeArchive(archive: Archive, order: RunOrder): Promise<v
  */
 export type GetCatalog = (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog>;
 
-/** The catalogs of organizations, for commands that do not run a report. Throws as `composeInline`. */
+/** The catalogs of organizations, for commands that do not run a report. Throws what `composeInline` throws. */
 export async function composeCatalogs(
   context: AppContext,
   options: InlineOptions = {},
@@ -197,10 +199,10 @@ export async function composeCatalogs(
   return { ...inline, portsOf, catalogOf, scope };
 }
 
-/** The ports of runs, and those of their parts that only ask the service. */
+/** Creates the ports of runs, and those for requests to the service alone. */
 export interface PortsFactories {
   readonly portsOf: RunPortsFactory;
-  /** Needs no mail server and no secret but the API key: readings are taken while the mail settings are wrong. */
+  /** Needs no mail server and no secret except the API key, so readings continue while the mail settings are wrong. */
   readonly askPortsOf: (settings: OrgSettings) => Promise<AskPorts>;
   readonly warmUp: () => void;
 }
@@ -225,7 +227,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const reads = stores.budget('reads', RATE_LIMITS.reads);
   const metrics = new Map<string, Budget>();
   const redactKeyOf = memoize(keyRedactor, KEY_REDACTORS);
-  /** One budget per API key. Its limits follow the definitions, also during a run. */
+  /** One budget per API key. Its limits follow the definitions, even during a run. */
   const metricsOf = async (key: string, settings: OrgSettings): Promise<Budget> => {
     await limits.resolve(key, settings);
     const budget = metrics.get(key) ?? stores.budget('metrics', limits.of(key));
@@ -234,7 +236,7 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   };
 
   const askPortsOf = async (settings: OrgSettings): Promise<AskPorts> => {
-    // Read for each run, so that a rotated key is used without a restart.
+    // Read for each run, so that a rotated key takes effect without a restart.
     const secret = await secrets(settings.api_key);
     const key = secret.fingerprint();
     return {

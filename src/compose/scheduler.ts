@@ -32,10 +32,11 @@ export interface SchedulerSettings {
 }
 
 /**
- * The role `scheduler`, until the scope closes: opens due slots and requeues orphaned runs. It needs neither the API nor a
- * mail server. Any number may run: a slot opens once.
+ * Runs the role `scheduler` until the scope closes: opens due slots and requeues orphaned runs. It needs neither the
+ * API nor a mail server. Any number may run: each slot opens only once.
  *
- * @returns when it last scanned for due slots, epoch ms; undefined before the first scan. Throws `deployment.mass_removal`.
+ * @returns a function for the time of the last scan for due slots, epoch ms; undefined before the first scan. Throws
+ * `deployment.mass_removal`.
  */
 export async function openScheduler(
   context: AppContext,
@@ -83,8 +84,7 @@ export async function openScheduler(
   const registered = scope.add(
     jobSchedulers(redis, { prefix, clock, log, ...(observeRepairs === undefined ? {} : { observe: observeRepairs }) }),
   );
-  // A change that cannot be activated during an outage of Redis is activated afterwards; one that arrives during the start,
-  // by the first round.
+  // A change during a Redis outage is activated afterwards. A change during the start is activated by the first round.
   let changed = false;
   let wake = () => {};
   scope.use(

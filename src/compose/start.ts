@@ -23,29 +23,29 @@ import { openTracing } from './tracing/tracing.ts';
 
 export interface StartOptions {
   readonly roles: ReadonlySet<Role>;
-  /** Runs at the same time. */
+  /** Maximum number of concurrent runs. */
   readonly concurrency: number;
-  /** How long running runs may take to finish after the stop signal. */
+  /** Ms that running runs have to finish after the stop signal. */
   readonly graceMs: number;
   /** Refuses a Redis that does not log each write. */
   readonly requireDurable: boolean;
-  /** Joins Redis and archive of different deployments, in the name of `who`. */
+  /** Joins Redis and archive of different deployments. `who` appears in the audit log. */
   readonly adopt?: { readonly who: string };
 }
 
-/** How the process tells a running `docket start` what happened. */
+/** The process's signals and events, for a running `docket start`. */
 export interface StartEvents {
-  /** Called once, with the log of the process. Returns how to remove it. */
+  /** Called once, with the log of the process. Returns a function that removes it. */
   readonly logFatalErrors: (log: Log) => () => void;
-  /** Called once: warnings of Node and of dependencies become lines of the log. Returns how to remove it. */
+  /** Called once. Writes warnings of Node and of dependencies to the log. Returns a function that removes it. */
   readonly logWarnings: (log: Log) => () => void;
-  /** Called after the definitions were loaded: until then a signal ends the process at once. */
+  /** Called after the definitions were loaded. Until then, a signal ends the process at once. */
   readonly stop: () => AbortSignal;
-  /** Returns how to remove the listener. */
+  /** Returns a function that removes the listener. */
   readonly onReload: (listener: () => void) => () => void;
 }
 
-/** Runs the roles until `stop` aborts, then closes everything. Waits for Redis while it is down, also at the start. */
+/** Runs the roles until `stop` aborts, then closes everything. Waits for Redis while it is down, even at the start. */
 export async function startDocket(plain: DocketContext, options: StartOptions, events: StartEvents): Promise<void> {
   await withScope(async (scope) => {
     const tracing = scope.use(await openTracing(plain), (opened) => opened?.close());
@@ -55,14 +55,14 @@ export async function startDocket(plain: DocketContext, options: StartOptions, e
     scope.use(events.logWarnings(log), (remove) => remove());
     const { roles } = options;
     const { reader: parser } = scope.add(startReaderThread({ clock, entry: DEFINITION_THREAD, positions: false }));
-    // A folder that cannot be read is the loader's error.
+    // If the folder cannot be read, the loader reports it.
     const seen = await fingerprintDirectory(config.DOCKET_JOBS).catch(() => undefined);
     const load = () => loadDefinitions(config.DOCKET_JOBS, { parser });
     const loaded = await retryStart(load, BUSY_MACHINE, context);
-    // An invalid file stops the reports of its own organization only.
+    // An invalid file only stops reports of its own organization.
     for (const diagnostic of loaded.diagnostics)
       log.error(`Skipped: ${formatDiagnostic(diagnostic)}`, { path: diagnostic.file });
-    // Only workers deliver, and need a mail server.
+    // Only workers deliver, so only they need a mail server.
     const admissionCheck = roles.has('worker') ? checkMail(config) : undefined;
     if (admissionCheck !== undefined) assertAdmitted(loaded, admissionCheck);
     const signal = events.stop();
@@ -150,13 +150,13 @@ function assertAdmitted(jobs: Definitions, check: ReturnType<typeof checkMail>):
 
 const RETRY_INTERVAL_MS = SECOND_MS;
 
-/** What passes by itself, and what the log says while the start waits for it. */
+/** Failures that end by themselves, and what the log says while the start waits. */
 interface PassingFailure {
   readonly passes: (error: DocketError) => boolean;
   readonly message: string;
 }
 
-/** Credentials that Redis rejects are an error of the configuration. */
+/** If Redis rejects the credentials, the configuration is wrong, so waiting does not help. */
 export const REDIS_OUTAGE: PassingFailure = {
   passes: (error) => isRedisOutage(error) && error.code !== 'redis.unauthorized',
   message: 'Redis cannot be used; the start waits until it can',
@@ -168,10 +168,10 @@ export const BUSY_MACHINE: PassingFailure = {
 };
 
 /**
- * Repeats a step of the start until it succeeds or fails for good: a process that starts during a failover of Redis must wait
- * as running processes do. Logs the first failure only. Rejects with the signal's reason when it aborts the wait.
+ * Repeats a step of the start until it succeeds or fails for good: a process that starts during a Redis failover must
+ * wait, as running processes do. Logs only the first failure. Rejects with the signal's reason if that aborts the wait.
  *
- * @param open closes what it has opened when it throws
+ * @param open must close what it has opened before it throws
  */
 export async function retryStart<Opened>(
   open: () => Promise<Opened>,

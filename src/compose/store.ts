@@ -10,11 +10,11 @@ import { composeFindDelivered } from './archive.ts';
 import { commandAuditLog, type DeploymentSettings, openDeployment } from './deployment.ts';
 import { withPrivateRedis } from './redis.ts';
 
-/** The deployment over a client that fails fast while Redis is unreachable: a user waits for the answer. */
+/** The deployment, over a client that fails fast while Redis is unreachable because a user is waiting. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export interface StoreSettings extends Pick<DeploymentSettings, 'prefix' | 'writes' | 'auditLog' | 'orgs'> {
-  /** Rejects a Redis that may lose data, instead of a warning. */
+  /** Rejects a Redis that may lose data, instead of warning. */
   readonly requireDurable?: boolean;
 }
 
@@ -36,10 +36,10 @@ export async function openStore(
     trigger: traceTrigger(trace, (request) => triggerRun(request, ports)),
     /** Throws `redis.unreachable`. */
     ping: async () => {
-      // A key with the prefix: in a Cluster this reaches the master that holds Docket's keys.
+      // Reads a key with the prefix. In a Cluster, this reaches the master that has Docket's keys.
       await withRedisErrors(redis, () => redis.exists(redisKeys(deployment.prefix).unfinished));
     },
-    /** Opens a client that waits while Redis restarts, for running runs; closed with the scope. */
+    /** Opens a client that waits while Redis restarts, for running runs. The scope closes it. */
     blockingClient: () => client('worker'),
   };
 }
@@ -64,8 +64,8 @@ const traceTrigger =
   };
 
 /**
- * The store for a command that enqueues runs. Throws `deployment.conflict` where Redis and the archive belong to different
- * deployments; a machine without the archive may enqueue as well. Throws `redis.unreachable`, `redis.unsuitable`.
+ * The store for a command that enqueues runs. Throws `deployment.conflict` if Redis and the archive belong to different
+ * deployments; a machine without the archive can still enqueue. Throws `redis.unreachable`, `redis.unsuitable`.
  */
 export async function openVerifiedStore(given: AppContext, scope: Scope): Promise<Store> {
   const context = await withPrivateRedis(given, scope);

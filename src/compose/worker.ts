@@ -49,31 +49,31 @@ import { createRunPorts } from './run-ports.ts';
 import type { Store } from './store.ts';
 import type { TracedContext } from './tracing/tracing.ts';
 
-/** A run waits this long for a token in the worker; for a longer wait it is snoozed and frees the worker. */
+/** A worker waits up to this long for a token. For a longer wait, it snoozes the run and takes another one. */
 const MAX_TOKEN_WAIT_MS = 5 * SECOND_MS;
 const SHUTDOWN_GRACE_MS = 10 * SECOND_MS;
 export const DEFAULT_CONCURRENCY = 4;
 
-/** States in which an attempt of a run in review may end. */
+/** States in which the attempt of a run in review can end. */
 const REVIEW_STATES: ReadonlySet<string> = new Set(['held', 'awaiting_approval', 'cancelled']);
 
 export interface WorkerSettings {
   readonly jobs: DefinitionSource;
-  /** Concurrent runs in this process; 4 when absent. */
+  /** Maximum concurrent runs in this process. Default: 4. */
   readonly concurrency?: number;
-  /** Ms that running runs get to finish at shutdown; ten seconds when absent. */
+  /** Ms that running runs have to finish at shutdown. Default: ten seconds. */
   readonly graceMs?: number;
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
-  /** Called each minute with the number of overdue approvals. */
+  /** Called every minute with the number of overdue approvals. */
   readonly observeOverdue?: (count: number) => void;
   /** Called for each request to the Compliance Service. */
   readonly observeRequest?: (org: string, request: ApiRequestResult) => void;
 }
 
 /**
- * The role `worker`, until the scope closes: processes queued runs, delivers them, notifies owners and applies the
- * retention of the archive. It opens no slots. At shutdown, running runs may finish within `graceMs`; the rest is requeued.
- *
+ * Runs the role `worker` until the scope closes: processes queued runs, delivers them, notifies owners and applies the
+ * retention of the archive. It opens no slots. At shutdown, running runs have `graceMs` to finish; the others are
+ * requeued.
  * Throws `config.invalid`.
  */
 export async function openWorker(
@@ -87,7 +87,7 @@ export async function openWorker(
   const { prefix, identity, orgs } = store;
   await assertMailSecrets(context);
   const keyPrefix = { prefix: `${prefix}:` };
-  // Waits while Redis restarts: a running run must not fail for it.
+  // A client that waits while Redis restarts, so that running runs do not fail.
   const redis = await store.blockingClient();
   const deployment = openDeployment(context, { redis, prefix, orgs, queue: store.queue, identity }, scope);
   const delivering = openDelivering(context, deployment, scope);
@@ -145,7 +145,7 @@ export async function openWorker(
       concurrency: settings.concurrency ?? DEFAULT_CONCURRENCY,
       observe: (order, event) => {
         settings.observe?.(order, event);
-        // A run that begins to wait, or was rejected, has somebody to notify.
+        // When a run starts to wait for people, or was rejected, somebody must be notified.
         if (event.type === 'finished' && REVIEW_STATES.has(event.state)) reviewTasks.wake();
       },
     }),
@@ -154,11 +154,11 @@ export async function openWorker(
   scope.add(
     startPeriodicTasks({
       steps: [
-        // Also for what reads only the copy in Redis: pages, and scripts that drop entries of indexes.
+        // Refreshes the copy in Redis for code that reads nothing else: pages, and scripts that drop index entries.
         () => switches.read(),
         delivering.endAbandoned,
         () => notices.retryPending(),
-        // A scheduler may not have the API keys: only a worker notices that a rejected key was replaced.
+        // The scheduler may not have the API keys, so only a worker notices that a rejected key was replaced.
         () => activePauses({ pauses, keyOf, log }),
         createLateNotices(
           deployment,
@@ -219,7 +219,7 @@ export async function openWorker(
         () => touchUndecided(deployment),
         () => recoverExpiredRows(deployment),
         () => rebuildSummaries(orgs(), readings),
-        // Enters what processes of an older version have added to runs of long ago.
+        // Indexes deliveries that processes of older versions add to old runs.
         () => store.searchIndex.repair(),
         () =>
           applyRetention({
@@ -236,7 +236,7 @@ export async function openWorker(
       ],
       clock,
       log,
-      // Retention runs once a day: it checks its marker in the archive.
+      // Checked every hour, but applied once a day: it checks its marker in the archive.
       everyMs: HOUR_MS,
     }),
   );

@@ -5,10 +5,10 @@ import { isErrno } from '../../base/errno.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { type CheckResult, ok, warn } from '../../services/deployment/probe.ts';
 
-/** Days before expiry from which a token is reported. */
+/** A token is reported from this many days before it expires. */
 const EXPIRY_WARNING_DAYS = 14;
 
-/** @param mode of the file; its permission bits count */
+/** @param mode of the file; only its permission bits are used */
 export function evaluateTokens(
   entries: readonly Pick<TokenEntry, 'name' | 'expires'>[],
   mode: number,
@@ -38,7 +38,7 @@ export function evaluateTokens(
 }
 
 export async function checkAdminTokens(path: string, now: number): Promise<CheckResult> {
-  // The first token creates the file.
+  // A missing file is fine: the first token creates it.
   const file = await stat(path).catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return undefined;
     throw error;

@@ -27,9 +27,9 @@ import { composeCatalogs } from '../run-ports.ts';
 import type { DiagnoseOptions, Examination } from './probe-context.ts';
 
 /**
- * What a key reaches.
+ * Evaluates what a key can access.
  *
- * @param organizations undefined: the key is limited to a permission, and may not list them
+ * @param organizations undefined: the key is restricted, and may not list them
  * @param shared other organizations in DOCKET_JOBS with the same key
  */
 export function evaluateKey(
@@ -85,7 +85,7 @@ export function evaluateBudget({ metrics, limits }: Pick<KeyBudgets, 'metrics' |
   return ok(detail);
 }
 
-/** A check must answer while all tokens of a key are held. */
+/** A check must finish even while all tokens of a key are in use. */
 const MAX_KEY_WAIT_MS = 20 * SECOND_MS;
 const WAITING = Symbol('waiting');
 
@@ -149,7 +149,7 @@ export async function checkApiKeys(
   }
 }
 
-/** Organizations by the fingerprint of their key; without unreadable keys, which have their own finding. */
+/** Organizations by the fingerprint of their key. Leaves out unreadable keys, which have their own finding. */
 async function organizationsByKey(jobs: Definitions, { env }: AppContext) {
   const owners = new Map<string, string[]>();
   for (const { id, api_key } of jobs.orgs.values()) {
@@ -174,7 +174,7 @@ async function checkBudgets(redis: RedisClient, jobs: Definitions, { env, clock 
   }));
 }
 
-/** A finding for each API key whose organizations set different budgets. Makes no call. */
+/** Returns a finding for each API key whose organizations set different budgets. Makes no call. */
 export async function checkBudgetSettings({ jobs, context }: Examination): Promise<readonly Finding[]> {
   const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(context.env, context));
   return conflicts.map(({ organizations, message }) => ({

@@ -13,7 +13,10 @@ import { API_CLOCK, evaluateClockSkew } from './clock.ts';
 
 const API_PROBE_TIMEOUT_MS = 10_000;
 
-/** The Compliance Service answers an unauthenticated request with 401 and a code `auth.…`; hardly any other server does. */
+/**
+ * Recognizes the Compliance Service: it answers an unauthenticated request with 401 and a code `auth.…`, which hardly
+ * any other server does.
+ */
 export function evaluateReply(
   { status, code, ms }: { readonly status: number; readonly code: string | undefined; readonly ms: number },
   url: URL,
@@ -47,7 +50,7 @@ export function evaluateReply(
   );
 }
 
-/** The kinds of failed connections, each with its remedy. */
+/** Explains a failed connection, with a remedy for each kind. */
 export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
   if (error instanceof ProxyError) return fail(error.message, error.next);
   const codes = errorCodes(error);
@@ -78,7 +81,7 @@ export function evaluateConnectionError(error: unknown, url: URL): CheckResult {
   );
 }
 
-/** Codes of an error and of what caused it, the innermost first. */
+/** Codes of an error and its causes, innermost first. */
 function errorCodes(error: unknown): string[] {
   const codes: string[] = [];
   for (let at = error; at instanceof Error; at = at.cause) {
@@ -88,7 +91,7 @@ function errorCodes(error: unknown): string[] {
   return codes;
 }
 
-/** Makes an unauthenticated request, which costs no key a call. Throws only the reason of `stopped`. */
+/** Makes an unauthenticated request, which uses no call of any key. Throws only the reason of `stopped`. */
 export async function checkApi(
   base: string | undefined,
   clock: Clock,
@@ -123,7 +126,7 @@ export async function checkApi(
       },
     ];
     const date = Date.parse(typeof headers.date === 'string' ? headers.date : '');
-    // The header has no fraction of a second.
+    // The header has whole seconds, so half a second is added.
     if (Number.isFinite(date)) {
       findings.push({
         what: 'API clock',

@@ -15,14 +15,14 @@ import {
   warn,
 } from '../../services/deployment/probe.ts';
 
-/** What people sign in with, as far as it can be known without a sign-in. */
+/** How people can sign in, as far as this is known without a sign-in. */
 export interface SignIns {
   readonly tokens: readonly Pick<TokenEntry, 'name' | 'orgs' | 'expires'>[];
   /** Undefined: accounts cannot sign in. */
   readonly accounts: MayAdmit | undefined;
 }
 
-/** For each report with an approval: whether enough of its approvers can sign in, and get notices. */
+/** Checks for each report with an approval whether enough of its approvers can sign in and get notices. */
 export async function checkApprovers(
   jobs: Pick<Definitions, 'orgs' | 'reports'>,
   { config, clock }: Pick<AppContext, 'config' | 'clock'>,
@@ -34,7 +34,7 @@ export async function checkApprovers(
   });
   if (reviewed.length === 0) return [];
   const { DOCKET_ADMIN_TOKENS: file } = config;
-  // An invalid file is a finding of each report here, besides its own.
+  // An invalid file is a finding for each report here, and also has a finding of its own.
   const read = async (): Promise<SignIns> => ({
     tokens: file === undefined ? [] : await readTokens(file),
     accounts: await signIn?.mayAdmit(),
@@ -63,7 +63,7 @@ export function evaluateApprovers(
     'Create tokens of these names with `docket tokens create`, or write tokens and accounts that exist under `people` in org.yaml.';
   if (able.length < need) return fail(`${count}${missing}`, remedy);
   if (cannot.length > 0) return warn(`${count}${missing}`, remedy);
-  // A token that has the name of a person, and is not theirs, cannot approve: it looks as if it could.
+  // A token that has a person's name but is not listed as theirs looks as if it could approve, but it cannot.
   const confusing = signIns.tokens.filter(
     ({ name }) => named.some(({ id }) => id === name) && people?.[name]?.tokens.includes(name) === false,
   );
@@ -96,7 +96,7 @@ function canSignIn(
     (token) => own.tokens.includes(token.name) && sees(token.orgs) && !hasExpired(token, now),
   );
   if (hasToken || accounts === undefined) return hasToken;
-  // Who is in a group only the provider knows: an account that may be in one counts.
+  // Only the provider knows the members of a group, so an account that may be a member counts.
   const mayBeAccount = own.accounts.some((account) => person !== undefined || /[@ ]/.test(account));
   return mayBeAccount && accounts(own.accounts, org);
 }

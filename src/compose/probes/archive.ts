@@ -27,9 +27,9 @@ export function evaluateDiskUsage({ free, total }: { readonly free: number; read
 }
 
 /**
- * The archive's own probe: writable, and two writes at the same time do not replace each other.
+ * Evaluates the archive's own probe: it is writable, and two simultaneous writes do not replace each other.
  *
- * @param needs what relies on the latter: `DOCKET_SIGNING_KEY`, names of reports
+ * @param needs what relies on conditional writes: `DOCKET_SIGNING_KEY`, names of reports
  */
 export function evaluateArchiveProbe(
   probe: { readonly ok: boolean; readonly detail: string },
@@ -41,7 +41,7 @@ export function evaluateArchiveProbe(
   return needs.length === 0 ? warn(detail, remedy) : fail(`${detail}; needed by ${formatSome(needs)}`, remedy);
 }
 
-/** Names of the reports that need conditional writes: for reviews or corrections. */
+/** Names of the reports that need conditional writes, for reviews or corrections. */
 const reportsWithEvents = ({ reports }: Pick<Definitions, 'reports'>): readonly string[] =>
   [...reports.values()]
     .filter(

@@ -11,10 +11,10 @@ import { readSmtpCertificate } from '../../deliver/targets/email/smtp/smtp-probe
 import { type CheckResult, type Finding, fail, ok, warn } from '../../services/deployment/probe.ts';
 
 const TIMEOUT_MS = 10 * SECOND_MS;
-/** Days before the expiry from which a certificate is shown. */
+/** A certificate is reported from this many days before it expires. */
 const WARNING_DAYS = 14;
 
-/** @param until epoch ms at which it expires @param affects what fails after that day */
+/** @param until epoch ms of its expiry @param affects what fails afterwards */
 export function evaluateCertificate(until: number, now: number, affects = 'every call fails'): CheckResult {
   const days = Math.floor((until - now) / DAY_MS);
   const day = new Date(until).toISOString().slice(0, 10);
@@ -26,7 +26,10 @@ export function evaluateCertificate(until: number, now: number, affects = 'every
   return ok(`valid until ${day}`);
 }
 
-/** When the certificate of a server expires, epoch ms, also if it is not accepted; undefined if it cannot be read. Sends nothing. */
+/**
+ * When a server's certificate expires, epoch ms, even if it is not trusted. Undefined if it cannot be read. Sends no
+ * data.
+ */
 export async function readCertificateExpiry(url: URL, findProxy: FindProxy): Promise<number | undefined> {
   const [host, port] = [url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 443)];
   const tunnel = await findProxy(url)?.tunnel(host, port, AbortSignal.timeout(TIMEOUT_MS));
@@ -37,7 +40,7 @@ export async function readCertificateExpiry(url: URL, findProxy: FindProxy): Pro
         port,
         ...(tunnel === undefined ? {} : { socket: tunnel }),
         timeout: TIMEOUT_MS,
-        // Only its dates are read: an expired one as well.
+        // Only the dates are read, even of an expired certificate.
         rejectUnauthorized: false,
         ...(isIP(host) === 0 ? { servername: host } : {}),
       },
@@ -56,7 +59,10 @@ export async function readCertificateExpiry(url: URL, findProxy: FindProxy): Pro
   });
 }
 
-/** The certificates of mail servers, of the sign-in provider and of the archive's store. That of the API is beside the API. */
+/**
+ * Checks the certificates of mail servers, of the sign-in provider and of the archive's store. The API's certificate is
+ * checked with the API.
+ */
 export async function checkCertificates({
   jobs,
   context,
@@ -96,7 +102,7 @@ export async function checkCertificates({
   ];
   const found = await Promise.all(
     looks.map(async ([what, affects, read]): Promise<Finding[]> => {
-      // A server that does not answer is a finding of its own probe.
+      // A server that does not answer has a finding of its own probe.
       const until = await read.catch(() => undefined);
       if (until === undefined) return [];
       const result = evaluateCertificate(until, now, affects);

@@ -7,17 +7,17 @@ import type { Probed } from './probe-context.ts';
 
 interface MeasuredClock {
   readonly whose: string;
-  /** Skew from which a check warns and fails, ms. */
+  /** Skew in ms from which the check warns, and from which it fails. */
   readonly warnMs: number;
   readonly failMs: number;
 }
 
-/** Processes compare timestamps of Redis. */
+/** Processes compare timestamps from Redis. */
 export const REDIS_CLOCK: MeasuredClock = { whose: 'Redis', warnMs: 1_000, failMs: 30_000 };
 /** A `Date` header has a resolution of one second. */
 export const API_CLOCK: MeasuredClock = { whose: 'The API', warnMs: 5_000, failMs: 120_000 };
 
-/** @param skewMs the server's time less ours; positive: it is ahead */
+/** @param skewMs the server's time minus ours; positive: it is ahead */
 export function evaluateClockSkew(skewMs: number, { whose, warnMs, failMs }: MeasuredClock): CheckResult {
   const off = Math.abs(skewMs);
   if (off < warnMs) return ok(`${whose} and this machine agree within ${warnMs / 1000} s`);
@@ -33,7 +33,7 @@ const STEP_WARNING_PERIOD_MS = DAY_MS;
 
 /**
  * @param now epoch ms by the clock of Redis
- * @param otherwise the result without a recent step
+ * @param otherwise the result if there was no recent step
  */
 export function evaluateClockSteps({ steps, last }: ClockSteps, now: number, otherwise: CheckResult): CheckResult {
   if (last === null || Math.abs(now - last.at) > STEP_WARNING_PERIOD_MS) return otherwise;
@@ -44,7 +44,7 @@ export function evaluateClockSteps({ steps, last }: ClockSteps, now: number, oth
   );
 }
 
-/** The clock of Redis: far from ours it opens slots at the wrong time. */
+/** Checks the clock of Redis. If it is far from ours, slots open at the wrong time. */
 export async function checkRedisClock({ redis, prefix, clock }: Probed): Promise<CheckResult | undefined> {
   const [server] = mastersOf(redis);
   if (server === undefined) return undefined;

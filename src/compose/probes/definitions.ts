@@ -6,7 +6,7 @@ import type { Examination } from './probe-context.ts';
 
 const formatCount = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
 
-/** Checks the definitions, also against the given catalogs. Makes no call. */
+/** Checks the definitions, including against the given catalogs. Makes no call. */
 export function checkDefinitions(
   { jobs, now }: Pick<Examination, 'jobs' | 'now'>,
   catalogs: ReadonlyMap<string, Catalog>,

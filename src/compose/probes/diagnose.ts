@@ -16,7 +16,7 @@ import type { DiagnoseOptions, Probe } from './probe-context.ts';
 import { examine, probesOf } from './probes.ts';
 
 /**
- * Checks everything that `docket start` needs. Sends nothing and, without `askCatalogs`, spends no metrics call. A failed
+ * Checks everything that `docket start` needs. Sends nothing, and without `askCatalogs` uses no metrics call. A failed
  * check does not stop the others. Throws only the signal's reason.
  */
 export async function diagnose(
@@ -38,7 +38,7 @@ export async function diagnose(
     checkApi(config.COMPLIANCE_API_URL, clock, signal, findProxyBy(config, secretSource(context.env, context))),
   );
   const keys = once(async () => {
-    // An unreachable service would fail for each key again.
+    // If the service is unreachable, the check of each key would fail again.
     if ((await api()).some(({ what, state }) => what === 'API' && state === 'fail'))
       return { findings: [], catalogs: known };
     const usable = hasRedis(context) && !(server instanceof DocketError) ? redis : undefined;

@@ -5,7 +5,7 @@ import { type CheckResult, fail, ok } from '../../services/deployment/probe.ts';
 import { withArchive } from '../archive.ts';
 import type { Examination } from './probe-context.ts';
 
-/** @param known the identity in Redis; `away` if Redis cannot be reached */
+/** @param known the identity in Redis; `away` if Redis is unreachable */
 export function evaluateIdentity(known: Identity | 'away' | undefined, marker: ArchiveMarker | undefined): CheckResult {
   const archive = marker === undefined ? `the archive has no marker, ${ARCHIVE_MARKER}` : `the archive is ${marker.id}`;
   if (known === 'away') return ok(`${archive}; Redis cannot be reached`);
@@ -24,7 +24,7 @@ export function evaluateIdentity(known: Identity | 'away' | undefined, marker: A
   return ok(`${known.id}, in Redis and in the archive${known.restored ? `; restored in Redis ${since}` : ''}`);
 }
 
-/** Whether Redis and the archive belong to one deployment. Changes nothing. */
+/** Checks that Redis and the archive belong to the same deployment. Changes nothing. */
 export const checkDeploymentIdentity = ({ context, redis, server, prefix }: Examination): Promise<CheckResult> =>
   withArchive(context, async ({ storage }) => {
     if (context.redis) return ok('none: the Redis is private');

@@ -22,7 +22,7 @@ export function evaluateHandshake({ detail, encrypted, host }: SmtpProbe): Check
   );
 }
 
-/** Whether DNS has a mail server or an address for the sender's domain; undefined: DNS failed. */
+/** Whether DNS has a mail server or an address for the sender's domain. Undefined: DNS failed. */
 export type DomainLookup = { readonly receives: boolean } | undefined;
 
 export function evaluateSender(from: string | undefined, domain: DomainLookup, signs: string | undefined): CheckResult {
@@ -49,10 +49,10 @@ export function evaluateSender(from: string | undefined, domain: DomainLookup, s
   return ok(plain);
 }
 
-/** Reserved names (RFC 2606, RFC 6761): not in DNS. */
+/** Reserved names, which are not in DNS (RFC 2606, RFC 6761). */
 const RESERVED_DOMAINS = /(^|\.)(example|test|invalid|localhost|local|internal|example\.(com|net|org))$/;
 
-/** Whether the domain receives mail; undefined if DNS failed. */
+/** Whether the domain can receive mail. Undefined if DNS failed. */
 export async function lookUpDomain(domain: string): Promise<DomainLookup> {
   if (RESERVED_DOMAINS.test(domain)) return undefined;
   const found = async (look: () => Promise<readonly unknown[]>): Promise<boolean | undefined> => {
@@ -67,7 +67,7 @@ export async function lookUpDomain(domain: string): Promise<DomainLookup> {
   return answers.includes(undefined) ? undefined : { receives: false };
 }
 
-/** Checks every mail server of the deliveries once, the senders and the DKIM keys. */
+/** Checks every mail server of the deliveries once, and the senders and DKIM keys. */
 export async function checkMailServers({ jobs, context }: Pick<Examination, 'jobs' | 'context'>): Promise<Finding[]> {
   const { config, env } = context;
   const mailing = new Set(

@@ -12,39 +12,39 @@ import type { StorageProbe } from '../../services/deployment/storage-health.ts';
 import type { OpenArchive } from '../archive.ts';
 import type { Store } from '../store.ts';
 
-/** What a probe of the whole deployment looks at. */
+/** What a probe of the whole deployment can use. */
 export interface Probed {
   readonly redis: RedisClient;
   readonly prefix: string;
   readonly clock: Clock;
   readonly jobs: Definitions;
-  /** Whether `docket start` runs: it needs workers and a scheduler. */
+  /** Whether `docket start` runs. It then needs workers and a scheduler. */
   readonly started: boolean;
   /** Why the last trial write to Redis failed. */
   readonly writeFailure?: string | undefined;
 }
 
 export interface DiagnoseOptions {
-  /** Fetches each organization's catalog: one metrics call per key. */
+  /** Whether to fetch each organization's catalog, for one metrics call per key. */
   readonly askCatalogs: boolean;
-  /** Catalogs that the caller has already, by organization. */
+  /** Catalogs that the caller already has, by organization. */
   readonly known?: ReadonlyMap<string, Catalog>;
   readonly signal: AbortSignal;
 }
 
-/** What `docket doctor` looks at. */
+/** What the probes of `docket doctor` can use. */
 export interface Examination extends Omit<Probed, 'redis'> {
   readonly context: AppContext;
-  /** How people sign in with accounts; absent where they cannot. */
+  /** How people sign in with accounts; absent if they cannot. */
   readonly signIn?: AccountSetup | undefined;
   readonly now: number;
   readonly signal: AbortSignal;
-  /** Undefined where no connection could be opened. */
+  /** Undefined if no connection could be opened. */
   readonly redis: RedisClient | undefined;
-  /** The error of the connection, or of a server that is not suitable. */
+  /** The error of the connection, or of an unsuitable server. */
   readonly server: RedisServerInfo | DocketError;
   readonly api: () => Promise<readonly Finding[]>;
-  /** The API keys and the catalogs that could be read with them. */
+  /** Findings about the API keys, and the catalogs that were read with them. */
   readonly keys: () => Promise<{
     readonly findings: readonly Finding[];
     readonly catalogs: ReadonlyMap<string, Catalog>;
@@ -55,7 +55,7 @@ interface Readable {
   readonly read: () => Promise<unknown>;
 }
 
-/** A process of `docket start`. Parts of roles that it does not have are absent. */
+/** A process of `docket start`. Parts of roles it does not have are absent. */
 export interface ProcessParts {
   readonly store: Pick<Store, 'redis' | 'prefix' | 'ping'>;
   readonly clock: Clock;
@@ -72,21 +72,22 @@ export interface ProcessParts {
 
 type Look<At, Result> = (at: At) => Result | undefined | Promise<Result | undefined>;
 
-/** One thing that Docket needs, and who looks at it. A new probe is an entry of `PROBES`. */
+/** One thing that Docket needs, and the checks for it. To add a probe, add an entry to `PROBES`. */
 export interface Probe {
-  /** Its line in `docket doctor`. Of several findings, each names itself. */
+  /** Its line in `docket doctor`. If there are several findings, each has its own name. */
   readonly what: string;
-  /** The cause and the remedy, for `docket doctor` and, if the result is a `problem`, for the page. */
+  /** Finds the cause and the remedy, for `docket doctor`. A result with a `problem` is also shown on the page. */
   readonly shared?: Look<Probed, CheckResult | readonly Finding[]>;
-  /** For `docket doctor`, instead of `shared`. */
+  /** Replaces `shared` in `docket doctor`. */
   readonly doctor?: Look<Examination, CheckResult | readonly Finding[]>;
-  /** The line of `docket doctor` that must not have failed. */
+  /** Only runs if this line of `docket doctor` has not failed. */
   readonly after?: string;
-  /** By the name in `/readyz`. Undefined: the process has no such part. */
+  /** Checks of `/readyz`, by name. Undefined: the process has no such part. */
   readonly ready?: Readonly<Record<string, Look<ProcessParts, Omit<HealthCheck, 'name'>>>>;
   /**
-   * Which processes make the check of `docket doctor` once an hour; the page, `/readyz` and the metrics show what fails.
-   * Absent: it has `shared` or `ready`, or leaves traces at others (test/compose/probes/one-source.test.ts says which).
+   * Which processes run the `doctor` check once an hour. Failures appear on the page, in `/readyz` and in the metrics.
+   * Absent: `shared` or `ready` covers it, or other probes see its effects (listed in
+   * test/compose/probes/one-source.test.ts).
    */
   readonly hourly?: 'worker' | 'all';
   /** Trial writes of a process, for `/readyz` and `docket_storage_usable`. */

@@ -15,7 +15,10 @@ import { checkLatency, checkMemory, checkPersistence, checkServer } from './redi
 import { checkPauses, checkScheduler, checkSchedules, checkWorkers, MAX_SCAN_AGE_MS } from './schedules.ts';
 import { checkReadable } from './switches-ready.ts';
 
-/** In the order of `docket doctor`, of `/readyz` and of the page. What only `docket doctor` needs is loaded on use. */
+/**
+ * All probes, in the order of `docket doctor`, `/readyz` and the page. Code that only `docket doctor` needs is loaded
+ * when it is used.
+ */
 export const PROBES: readonly Probe[] = [
   {
     what: 'Node.js',
@@ -97,7 +100,7 @@ export const PROBES: readonly Probe[] = [
   },
   {
     what: 'Archive',
-    // The folder may be an empty mount point: write nothing into it.
+    // The folder may be an empty mount point, so this must not write into it before the deployment is confirmed.
     after: 'Deployment',
     doctor: async (at) => (await import('./archive.ts')).checkArchive(at),
     trials: ({ worker, clock }) =>
@@ -162,7 +165,7 @@ export const PROBES: readonly Probe[] = [
   },
 ];
 
-/** The probes of the features stand before this one, so that the lines of `docket doctor` keep their order. */
+/** The probes of features come before this one, so that the lines of `docket doctor` keep their order. */
 const FEATURES_BEFORE = 'Approvers';
 
 /** All probes of a process with these features. */
@@ -171,7 +174,7 @@ export function probesOf(features: readonly Pick<Feature, 'probes'>[] = []): rea
   return PROBES.toSpliced(at, 0, ...features.flatMap(({ probes = [] }) => probes));
 }
 
-/** The checks of `/readyz` that need no trial write. */
+/** The checks of `/readyz`, except for the trial writes. */
 export async function checkParts(parts: ProcessParts, probes = PROBES): Promise<readonly HealthCheck[]> {
   const checks = probes
     .flatMap(({ ready = {} }) => Object.entries(ready))
@@ -182,7 +185,7 @@ export async function checkParts(parts: ProcessParts, probes = PROBES): Promise<
   return (await Promise.all(checks)).flat();
 }
 
-/** Why reports do not go out, or soon will not: for the page. Throws `redis.unreachable`. */
+/** Finds out why reports do not go out, or soon will not, for the page. Throws `redis.unreachable`. */
 export async function findProblems(at: Probed, probes = PROBES): Promise<readonly DeploymentProblem[]> {
   const failed = new Set<string>();
   const problems: DeploymentProblem[] = [];
@@ -198,7 +201,7 @@ export async function findProblems(at: Probed, probes = PROBES): Promise<readonl
   return problems;
 }
 
-/** The lines of `docket doctor`. A failed check does not stop the others. Throws only the reason of the signal. */
+/** The lines of `docket doctor`. A failed check does not stop the others. Throws only the signal's reason. */
 export async function examine(at: Examination, probes = PROBES): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const { what, after, shared, doctor } of probes) {

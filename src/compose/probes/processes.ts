@@ -13,7 +13,7 @@ import { findReplica } from '../../redis/server-info.ts';
 import { type CheckResult, type Finding, fail, formatSome, ok, warn } from '../../services/deployment/probe.ts';
 import type { Probed } from './probe-context.ts';
 
-/** Names of processes and servers are for those who see all organizations. */
+/** Only principals of all organizations may see names of processes and servers. */
 const FOR_ALL: readonly string[] = [];
 
 export const checkRole = async ({ redis }: Pick<Probed, 'redis'>): Promise<CheckResult> => {
@@ -29,10 +29,10 @@ export const checkRole = async ({ redis }: Pick<Probed, 'redis'>): Promise<Check
   };
 };
 
-/** So long the loss of data is shown. */
+/** How long a loss of data is shown. */
 const LOSS_SHOWN_MS = 3 * DAY_MS;
 
-/** @param identity of this Redis; undefined before the first start */
+/** @param identity in this Redis; undefined before the first start */
 export function evaluateLoss(identity: Identity | undefined, now: number): CheckResult | undefined {
   if (identity === undefined || !identity.restored || now - identity.since > LOSS_SHOWN_MS) return undefined;
   return {
@@ -49,7 +49,7 @@ export function evaluateLoss(identity: Identity | undefined, now: number): Check
 export const checkLoss = async ({ redis, prefix, clock }: Probed): Promise<CheckResult | undefined> =>
   evaluateLoss(await readIdentity(redis, prefix), clock.now());
 
-/** Each failed check of the running processes, once for all that fail alike. */
+/** The failed checks of the running processes. Processes with the same failure share a finding. */
 export function evaluateFailures(reports: readonly ProcessReport[]): readonly Finding[] {
   const failures = new Map<string, { readonly failure: ProcessFailure; readonly hosts: string[] }>();
   for (const { host, roles, failing } of reports) {
@@ -65,7 +65,7 @@ export function evaluateFailures(reports: readonly ProcessReport[]): readonly Fi
     const { problem = part.problem, affects = part.affects, remedy = part.remedy } = own;
     return {
       what: `Process ${formatSome(hosts)}`,
-      // Those of storage are sentences.
+      // Details of storage checks are already sentences.
       ...fail(detail !== '' && /^(archive|staging|identity)$/.test(name) ? detail : `${name}: ${detail}`, remedy),
       since,
       affects: `${affects} Found by ${formatSome(hosts)}.`,
@@ -82,7 +82,7 @@ interface FailingPart {
 }
 
 const STORAGE = 'Runs wait there, and spend no attempt.';
-/** By the name of the check. Each is also a metric, a line of `/readyz` and an alert by `problem`. */
+/** By the name of the check. Each failure is also a metric, a line of `/readyz`, and an alert by its `problem`. */
 const PARTS: Readonly<Record<string, FailingPart>> = {
   archive: {
     problem: 'archive.unusable',
@@ -126,17 +126,17 @@ const PARTS: Readonly<Record<string, FailingPart>> = {
   },
 };
 
-/** A line of `docket doctor`. */
+/** For failed lines of `docket doctor`. */
 const OTHER_PART: FailingPart = {
   problem: 'check.failed',
   affects: 'What depends on it fails.',
   remedy: '`docket doctor` on that machine shows more.',
 };
 
-/** A rolling update takes a while. */
+/** A rolling update takes a while, so differences are reported only after this time. */
 const UPDATE_MS = 5 * MINUTE_MS;
 
-/** Whether all processes have the same definitions and version. */
+/** Checks that all processes have the same definitions and version. */
 export function evaluateAgreement(reports: readonly ProcessReport[], now: number): readonly Finding[] {
   const settled = reports.filter(({ started }) => now - started > UPDATE_MS);
   const differing = (of: (report: ProcessReport) => string, name: (report: ProcessReport) => string) => {
@@ -187,10 +187,10 @@ export function evaluateAgreement(reports: readonly ProcessReport[], now: number
   ];
 }
 
-/** A smaller loss is an ordinary change. */
+/** Smaller losses count as ordinary changes. */
 const MIN_LOST = 3;
 
-/** Whether a jobs folder is unreadable or emptied, or lost most of its reports within a day. */
+/** Checks whether a jobs folder is unreadable or empty, or has lost most of its reports within a day. */
 export function evaluateFolders(reports: readonly ProcessReport[], peak: ReportPeak | undefined): readonly Finding[] {
   return reports.flatMap(({ host, roles, definitions: { reports: count, unreadable } }): Finding[] => {
     const what = `Jobs folder of ${host} (${roles.join(', ')})`;
@@ -262,7 +262,7 @@ export function evaluateFaults({
 
 export const evaluateCircuits = (circuits: readonly OpenCircuit[]): readonly Finding[] =>
   circuits.map(({ service: key, since, why }) => {
-    // Of mail servers the name ends with the fingerprint of their settings.
+    // For a mail server, the name ends with a fingerprint of its settings.
     const service = key.replace(/ [0-9a-f]{8}$/, '');
     return {
       what: `Circuit of ${service}`,

@@ -15,7 +15,7 @@ export function evaluateReadings(summaries: readonly Pick<ReadingSummary, 'org' 
   );
 }
 
-/** Missed readings of the organizations that have `readings`; undefined where none has. */
+/** Missed readings of the organizations with `readings`. Undefined if there are none. */
 export async function checkReadings({ jobs, context, now }: Examination): Promise<CheckResult | undefined> {
   const orgs = [...jobs.orgs.values()].filter(({ readings }) => readings !== undefined);
   if (orgs.length === 0) return undefined;

@@ -68,7 +68,7 @@ export function evaluateMemory(memory: RedisMemory | null, writeFailure?: string
 export const checkMemory = async ({ redis, writeFailure }: Probed): Promise<CheckResult | undefined> =>
   evaluateMemory(await readRedisMemory(redis), writeFailure);
 
-/** @param ms the median of some pings */
+/** @param ms the median of several pings */
 export function evaluateLatency(ms: number): CheckResult {
   const detail = `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms a round trip`;
   const remedy =

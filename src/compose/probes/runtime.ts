@@ -1,9 +1,9 @@
 import { type CheckResult, fail, ok, warn } from '../../services/deployment/probe.ts';
 
-/** The oldest Node.js of `engines`. */
+/** The minimum version in `engines` of package.json. */
 const MIN_NODE_VERSION = [20, 19] as const;
 
-/** The end of security updates by major version (nodejs.org/about/previous-releases). */
+/** When security updates end, by major version (nodejs.org/about/previous-releases). */
 const END_OF_LIFE: Readonly<Record<number, string>> = { 20: '2026-04-30', 22: '2027-04-30', 24: '2028-04-30' };
 
 /** @param version e.g. `22.11.0` */
@@ -21,11 +21,11 @@ export function evaluateNodeVersion(version: string, now: number): CheckResult {
 }
 
 export interface TimeZoneData {
-  /** `process.versions.tz`, e.g. `2025b`; undefined if Node was built without. */
+  /** `process.versions.tz`, e.g. `2025b`. Undefined if Node was built without it. */
   readonly version: string | undefined;
-  /** Zones of the definitions that are unknown on this machine. */
+  /** Zones used in definitions that this machine does not know. */
   readonly unknown: readonly string[];
-  /** Full ICU. */
+  /** Whether Node has full ICU. */
   readonly languages: boolean;
 }
 

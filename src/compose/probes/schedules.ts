@@ -7,10 +7,10 @@ import { redisSchedulerHeartbeats, type SchedulerHeartbeat } from '../../queue/s
 import { type CheckResult, formatSome, ok, warn } from '../../services/deployment/probe.ts';
 import type { Probed } from './probe-context.ts';
 
-/** Schedulers check every minute: a slot that is not open after this time, ms, is late. */
+/** Schedulers check every minute, so a slot that is not open after this many ms is late. */
 const LATE_AFTER_MS = 5 * MINUTE_MS;
 
-/** @param scheduled number of reports with a schedule @param late those with an overdue slot */
+/** @param scheduled number of reports with a schedule @param late names of those with an overdue slot */
 export function evaluateSlots(scheduled: number, late: readonly string[]): CheckResult {
   if (late.length === 0)
     return ok(scheduled === 0 ? 'no report has a schedule' : `none late, of ${scheduled} with a schedule`);
@@ -29,12 +29,12 @@ export function evaluatePauses(pauses: readonly Pick<Pause, 'org' | 'report' | '
   return warn(`${first}${more}`, '`docket pause` lists them, `docket resume` ends one.');
 }
 
-/** Schedulers scan every minute: after this long without a scan, ms, none runs. */
+/** Schedulers scan every minute, so after this many ms without a scan, none is running. */
 export const MAX_SCAN_AGE_MS = 3 * MINUTE_MS;
-/** A slot that cannot be opened is tried again each minute. */
+/** A slot that cannot be opened is retried every minute. */
 const MAX_STUCK_MS = 5 * MINUTE_MS;
 
-/** What the last scan for due slots says; null before the first. Undefined where a scheduler runs well. */
+/** Evaluates the last scan for due slots; null before the first one. Undefined if a scheduler runs well. */
 export function evaluateHeartbeat(heartbeat: SchedulerHeartbeat | null, now: number): CheckResult | undefined {
   if (heartbeat === null || now - heartbeat.at > MAX_SCAN_AGE_MS) {
     const since = heartbeat === null ? 'yet' : `for ${formatMs(now - heartbeat.at)}`;
@@ -59,7 +59,7 @@ export function evaluateHeartbeat(heartbeat: SchedulerHeartbeat | null, now: num
 export const checkScheduler = async ({ redis, prefix, clock }: Probed): Promise<CheckResult | undefined> =>
   evaluateHeartbeat(await redisSchedulerHeartbeats(redis, { prefix }).last(), clock.now());
 
-/** Late slots by report, and the scheduler. Reads a cursor for each schedule. */
+/** Checks for late slots, by report, and the scheduler. Reads a cursor per schedule. */
 export async function checkSchedules(at: Probed): Promise<CheckResult> {
   const { jobs, redis, prefix, clock } = at;
   const scheduled = [...jobs.reports.values()].filter(({ schedule }) => schedule.length > 0);
@@ -74,7 +74,7 @@ export async function checkSchedules(at: Probed): Promise<CheckResult> {
   const cursors = await redisScheduleCursors(redis, { prefix }).read(timings.map(({ cursor }) => cursor));
   const late = timings.flatMap(({ name, between }, index) => {
     const since = cursors[index];
-    // No scheduler has seen the report yet: nothing is due.
+    // No scheduler has seen the report yet, so nothing is due.
     return since !== undefined && between(since, clock.now() - LATE_AFTER_MS).length > 0 ? [name] : [];
   });
   return evaluateSlots(scheduled.length, [...new Set(late)]);
@@ -93,7 +93,7 @@ export function evaluateWorkers(count: number, expected: boolean): CheckResult {
 
 export async function checkWorkers({ jobs, redis, prefix, started }: Probed): Promise<CheckResult> {
   const roles = await redisProcessRegistry(redis, { prefix, self: 'reader' }).countByRole();
-  // Before the first `docket start` no worker is expected.
+  // No worker is expected before the first `docket start`.
   const hasStarted = async () =>
     [...jobs.reports.values()].some(({ schedule }) => schedule.length > 0) &&
     (await redisSchedulerHeartbeats(redis, { prefix }).last()) !== null;

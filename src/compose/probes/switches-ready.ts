@@ -6,8 +6,8 @@ import type { HealthCheck } from '../../services/deployment/probe.ts';
 const TIMEOUT_MS = 5 * SECOND_MS;
 
 /**
- * Whether a worker can read a document of the deployment, such as the deny list; undefined where Redis is the cause, which
- * another check tells.
+ * Whether a worker can read a document of the deployment, such as the deny list. Undefined if Redis is the cause, which
+ * another check reports.
  *
  * @param what plural, e.g. `stops and legal holds`
  */

@@ -8,7 +8,7 @@ import type { Examination } from './probe-context.ts';
 
 const WHAT = 'Stops and legal holds';
 
-/** What is stopped and held, as this machine reads it in the archive. */
+/** The stops and holds in force, as this machine reads them from the archive. */
 export async function checkSwitches({ context }: Pick<Examination, 'context'>): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   const read = await runCheck(WHAT, () =>
@@ -29,7 +29,7 @@ export async function checkSwitches({ context }: Pick<Examination, 'context'>): 
   return found.length > 0 ? found : [read];
 }
 
-/** Whether this machine can read who is denied. */
+/** Checks that this machine can read the deny list. */
 export const checkDenyList = ({ context }: Pick<Examination, 'context'>): Promise<Finding> =>
   runCheck('Deny list', () =>
     withArchive(context, async ({ storage }) => {

@@ -7,7 +7,7 @@ import { createReportScope } from '../../services/definitions/report-scope.ts';
 import { type Finding, ok, runCheck } from '../../services/deployment/probe.ts';
 import { BUILT_IN_KINDS } from '../built-in-kinds.ts';
 
-/** Probes every target once per organization; leaves nothing behind. */
+/** Probes every target once per organization. Leaves nothing behind. */
 export async function checkTargets(
   jobs: Pick<Definitions, 'orgs' | 'reports'>,
   context: AppContext,

@@ -2,7 +2,7 @@ import type * as OpenTelemetry from '@opentelemetry/api';
 import { toDocketError } from '../../base/error.ts';
 import type { SpanAttributes, SpanKind, Trace } from '../../base/trace.ts';
 
-/** Attribute names: OpenTelemetry's semantic conventions where they exist. */
+/** Attribute names. Uses OpenTelemetry's semantic conventions where they exist. */
 export const SPAN_ATTRIBUTES = {
   run: 'docket.run',
   org: 'docket.org',

@@ -3,11 +3,14 @@ import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { sanitizeLogText } from '../../base/log.ts';
 import { SPAN_ATTRIBUTES } from './otel-trace.ts';
 
-/** The used part of an OpenTelemetry exporter. */
+/** The part of an OpenTelemetry exporter that is used here. */
 export type SpanExporter = Pick<OTLPTraceExporter, 'export' | 'shutdown' | 'forceFlush'>;
 type Span = Parameters<SpanExporter['export']>[0][number];
 
-/** Docket's attributes, and BullMQ's that identify the job. BullMQ's others contain options, results and failures. */
+/**
+ * Docket's attributes, and those of BullMQ that identify the job. BullMQ's others contain options, results and
+ * failures.
+ */
 const ALLOWED_ATTRIBUTES: ReadonlySet<string> = new Set([
   ...Object.values(SPAN_ATTRIBUTES),
   'bullmq.queue.name',
@@ -17,15 +20,15 @@ const ALLOWED_ATTRIBUTES: ReadonlySet<string> = new Set([
   'bullmq.job.attempts.made',
 ]);
 
-/** BullMQ's polling and lock renewal: every few seconds, each a trace of its own. */
+/** BullMQ's polling and lock renewal. Every few seconds, each would be a trace of its own. */
 const HOUSEKEEPING = /^(getNextJob|extendLocks|pause)\b/;
 
 /**
- * Filters spans before export, whatever created them: only listed attributes, no events (exceptions carry messages and
- * stacks), no status messages and no polling. Text is sanitized as in the log.
+ * Filters spans before export, whichever library created them: keeps only listed attributes, and removes events
+ * (exceptions contain messages and stacks), status messages and polling. Sanitizes text as the log does.
  *
- * @param onResult called after each batch with the reason it was lost, or undefined
- * @param redact removes known secrets: a caller may put one into a path
+ * @param onResult called after each batch with the reason why it was lost, or undefined
+ * @param redact removes known secrets: a caller may have put one into a path
  */
 export function filterSpans(
   exporter: SpanExporter,

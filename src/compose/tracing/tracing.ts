@@ -15,24 +15,24 @@ import { filterSpans, type SpanExporter } from './span-filter.ts';
 
 /** The context of a process that may export traces. */
 export interface TracedContext extends AppContext {
-  /** BullMQ's tracing; absent where no traces are exported. */
+  /** BullMQ's tracing. Absent if no traces are exported. */
   readonly queueTelemetry?: QueueTelemetry;
 }
 
-/** Traces that are exported, until they are closed. */
+/** Exports traces until it is closed. */
 export interface Tracing {
-  /** The given context with a trace; each log line carries the trace id. */
+  /** The given context with a trace. Each log line includes the trace id. */
   readonly context: TracedContext;
   /** Exports the remaining spans, for at most three seconds. */
   close(): Promise<void>;
 }
 
-/** Ms that an unreachable collector may delay a batch, and the end of the process. */
+/** Ms that an unreachable collector may delay a batch, and the shutdown. */
 const EXPORT_TIMEOUT_MS = 3_000;
 
 /**
- * Exports traces where the standard variables of OpenTelemetry are set. Otherwise returns undefined and loads nothing. One
- * per process: BullMQ's adapter finds the provider in OpenTelemetry's global registry. Throws `config.invalid`.
+ * Exports traces if OpenTelemetry's standard variables are set. Otherwise returns undefined and loads nothing. One per
+ * process, because BullMQ's adapter finds the provider in OpenTelemetry's global registry. Throws `config.invalid`.
  */
 export async function openTracing(context: AppContext): Promise<Tracing | undefined> {
   const settings = readOtelVariables(context.env);
@@ -84,7 +84,7 @@ function readOtelVariables(env: AppContext['env']): z.infer<typeof otelSchema> |
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path: [name], message }) => {
     const variable = String(name);
-    // An endpoint may carry a password.
+    // An endpoint may contain a password, so it is not quoted.
     return `${variable}: expected ${message}${variable.endsWith('ENDPOINT') ? '' : `, got "${given[variable]}"`}`;
   });
   throw new DocketError('config.invalid', `Invalid OTEL_* settings:\n  ${problems.join('\n  ')}`, {
@@ -92,7 +92,10 @@ function readOtelVariables(env: AppContext['env']): z.infer<typeof otelSchema> |
   });
 }
 
-/** Credentials in headers, which an error of the collector may repeat: each value, and the credential of `Bearer …`. */
+/**
+ * Credentials in headers, which an error of the collector may repeat: each full value, and the credential in `Bearer
+ * …`.
+ */
 const headerValues = (env: AppContext['env']): string[] =>
   [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
     .flatMap((headers) => headers?.split(',') ?? [])
@@ -102,7 +105,7 @@ const headerValues = (env: AppContext['env']): string[] =>
 
 const otelSchema = z.object(traceVariables);
 
-/** The exporter reads headers, certificates and compression from the standard variables itself. */
+/** The exporter itself reads headers, certificates and compression from the standard variables. */
 async function openExporter(settings: z.infer<typeof otelSchema>, findProxy: FindProxy): Promise<SpanExporter> {
   const { OTEL_EXPORTER_OTLP_TIMEOUT: ms = EXPORT_TIMEOUT_MS, OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeoutMillis = ms } =
     settings;
@@ -126,7 +129,7 @@ async function openExporter(settings: z.infer<typeof otelSchema>, findProxy: Fin
   return new OTLPTraceExporter(options);
 }
 
-/** Logs once that spans are lost, and once that they arrive again. */
+/** Logs once when spans are lost, and once when exports work again. */
 function logExportState(log: Log): (failed: string | undefined) => void {
   let failing = false;
   return (failed) => {
