@@ -10,20 +10,20 @@ import type { RunningDocket } from '../compose/docket.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import { freePort } from './local-redis.ts';
 
-/** The people of the demo: keys of `people` in its `org.yaml`, with tokens of the same name. */
+/** The people of the demo: keys of `people` in its `org.yaml`. Each has a token with the same name. */
 const DEMO_PEOPLE = ['analyst', 'mlro'] as const;
 export type DemoPerson = (typeof DEMO_PEOPLE)[number];
 
 export interface DemoSignIn {
-  /** Where the page will be. */
+  /** The future address of the page. */
   readonly url: string;
-  /** Of people: for the API, and to sign in to the page. */
+  /** Tokens of the people, for the API and the sign-in to the page. */
   readonly tokens: Readonly<Record<DemoPerson, string>>;
-  /** Environment variables of the page. */
+  /** Environment variables for the page. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Makes tokens for the people of the demo, in a folder that is deleted with the scope. */
+/** Creates tokens for the people of the demo, in a folder that is deleted with the scope. */
 export async function demoSignIn(scope: Scope): Promise<DemoSignIn> {
   const folder = scope.use(await mkdtemp(join(tmpdir(), 'docket-demo-')), (made) =>
     rm(made, { recursive: true, force: true }),
@@ -34,14 +34,16 @@ export async function demoSignIn(scope: Scope): Promise<DemoSignIn> {
   const orgs = ['demo'];
   const tokens = {
     analyst: await addToken(file, { name: 'analyst', role: 'operator', orgs }),
-    // Approvers only need to look.
+    // An approver needs only the role viewer.
     mlro: await addToken(file, { name: 'mlro', role: 'viewer', orgs }),
   };
   const env = { DOCKET_ADMIN_TOKENS: file, DOCKET_ADMIN_PORT: String(port), DOCKET_PUBLIC_URL: url };
   return { url, tokens, env };
 }
 
-/** Opens the page and the API of the demo, until the scope closes. @param context with the variables of `demoSignIn` */
+/**
+ * Opens the page and the API of the demo, until the scope closes. @param context includes the variables of `demoSignIn`
+ */
 export async function openDemoPage(
   context: AppContext,
   jobs: DefinitionSource,

@@ -6,7 +6,7 @@ import type { RunStates } from './run-states.ts';
 
 /** The section of the board pack that needs a comment. */
 export const COMMENTED_SECTION = 'scorecard';
-/** The figures are printed as the pack has them, whatever the month. */
+/** References instead of numbers, so that the comment is right in every month. */
 export const DEMO_COMMENT = `*{{ scorecard.profiles.created }}* clients were created, {{ scorecard.profiles.created.change }} against the month before.
 
 - Approval rate: {{ scorecard.profiles.approval_rate }} ({{ scorecard.profiles.approval_rate.status }})
@@ -33,8 +33,8 @@ interface ReviewDemo {
 const WAITS_FOR_PEOPLE: readonly string[] = ['held', 'awaiting_approval'];
 
 /**
- * The people of the demo comment and approve the run, by the API: what a page or a program of theirs would do. Resolves when
- * it has ended for good.
+ * Lets the people of the demo comment on the run and approve it through the API, as a page or their own program would.
+ * Resolves when the run has ended for good.
  */
 export async function reviewRun({ signIn, run, states, printLine, signal }: ReviewDemo): Promise<void> {
   const name = `${run.org}/${run.report}`;
@@ -76,7 +76,7 @@ export async function reviewRun({ signIn, run, states, printLine, signal }: Revi
   }
 }
 
-/** Tells the reader of the page what the run waits for, until it has ended for good. */
+/** Tells the person at the page what the run waits for, until it has ended for good. */
 export async function awaitReview({ signIn, run, states, printLine }: ReviewDemo): Promise<void> {
   for (let seen = 0; ; ) {
     const reached = await states.next(run.id, seen);

@@ -36,20 +36,21 @@ import { sampleReadings } from './sample-readings.ts';
 const DEMO_REPORTS = ['demo/weekly-kpi', 'demo/board-pack', 'demo/board-book', 'demo/desks'] as const;
 
 export interface DemoOptions {
-  /** Output folder. Written elsewhere and moved here at the end, so that concurrent demos do not mix. */
+  /** The output folder. Files are written elsewhere and moved here at the end, so that concurrent demos do not mix. */
   readonly out: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly printLine: (line: string) => void;
-  /** Shows the progress of a run. */
+  /** Creates the progress display of a run. */
   readonly observerOf: (report: string, now: () => number) => OnRunEvent;
   readonly signal: AbortSignal;
-  /** Somebody comments and approves the board pack on the page; by default the demo does it. */
+  /** Whether a person comments on the board pack and approves it on the page. Otherwise the demo does it. */
   readonly page: boolean;
 }
 
 /**
- * Runs Redis, the sandbox, a mail catcher and a worker on one machine, and the demo's reports through the queue. The board
- * pack waits for a comment and for approval before it is sent. Returns their results and the absolute path of the output.
+ * Runs Redis, the sandbox, a mail catcher and a worker on one machine, and the demo's reports through the queue. The
+ * board pack waits for a comment and an approval before it is sent. Returns the results and the absolute path of the
+ * output.
  */
 export async function runDemo({ out, ...options }: DemoOptions) {
   const target = resolve(out);
@@ -57,7 +58,7 @@ export async function runDemo({ out, ...options }: DemoOptions) {
   const scope = createScope();
   try {
     const records = await runReports(staging, options, scope);
-    // Closed before the folder is moved, because they write into it.
+    // They write into the folder, so they must close before it is moved.
     await scope.close();
     await writeMailPages(staging, records);
     await replaceFolder(staging, target);
@@ -89,19 +90,19 @@ async function runReports(
   const folder = fileURLToPath(new URL('../../jobs', import.meta.url));
   const jobs = await loadDefinitions(folder);
   const config = readConfig({
-    // Templates are beside the definitions.
+    // Templates are in the same folder as the definitions.
     DOCKET_JOBS: folder,
     COMPLIANCE_API_URL: sandbox.url,
     REDIS_URL: redis.url,
     SMTP_URL: mail.url,
     MAIL_FROM: 'reports@docket.example',
     DOCKET_ARCHIVE: pathToFileURL(join(staging, 'archive')).href,
-    // A newcomer reads the demo's own lines: a warning, say of a slow start, is none of them.
+    // A newcomer reads the demo's own output. A warning, e.g. about a slow start, would only distract.
     LOG_LEVEL: env.LOG_LEVEL ?? 'error',
     ...signIn.env,
   });
   const { registerSecret, redact } = createRedactor();
-  // The Redis may be external.
+  // The Redis may be external, so its passwords are secret.
   for (const password of passwordsIn(redis.url)) registerSecret(password);
   const lines = new Map(DEMO_REPORTS.map((name) => [name as string, observerOf(name, systemClock.now)]));
   const states = runStates(signal);
@@ -128,7 +129,7 @@ async function runReports(
   await openDemoPage(context, source, running, scope);
   const { store } = running;
 
-  // The service has no history of current counts, and the demo cannot wait for the evenings.
+  // The service has no history of current counts, and the demo cannot wait until the evening for readings.
   await storeSampleReadings(join(staging, 'archive'), jobs.orgs.get('demo'));
   const triggered = await Promise.all(
     DEMO_REPORTS.map((name) =>
@@ -151,14 +152,17 @@ async function runReports(
   return records.flatMap((record) => record ?? []);
 }
 
-/** Stores the readings of the evenings that the reports of today show, and of the ends of the months before, into the archive that is there. */
+/**
+ * Stores into the archive the readings that today's reports show: those of recent evenings, and of the ends of earlier
+ * months.
+ */
 async function storeSampleReadings(archive: string, settings: OrgSettings | undefined): Promise<void> {
   if (settings === undefined) return;
   const now = DateTime.fromMillis(systemClock.now(), { zone: settings.timezone });
   const first = now.startOf('month').minus({ months: 2, days: 1 });
   const stored = readingArchive(directoryStorage(archive));
   const take = sampleReadings({ settings, key: 'acme', now: now.toMillis() });
-  // Trends of 13 months, and the months that the first of them are compared with.
+  // Trends of 13 months, plus the months that the first ones are compared with.
   const monthEnds = Array.from({ length: 15 }, (_, index) => now.startOf('month').minus({ months: index, days: 1 }));
   const days = [
     ...monthEnds.flatMap((day) => day.toISODate() ?? []),
@@ -192,12 +196,12 @@ async function writeMailPages(staging: string, records: readonly RunRecord[]): P
     const page = (name: string, mail: RunMail) =>
       writeFile(join(staging, 'mailbox', `${name}.html`), inlineImages(mail));
     if (packs === undefined) await page(record.report, sealed.mail);
-    // Each desk has a message of its own.
+    // Each desk has its own message.
     for (const pack of packs ?? []) await page(`${record.report}-${pack.slug}`, (await readPack(sealed, pack)).mail);
   }
 }
 
-/** Replaces the output of an earlier demo. Of two that end at the same time the later one wins. */
+/** Replaces the output of an earlier demo. If two demos end at the same time, the later one wins. */
 async function replaceFolder(staging: string, target: string): Promise<void> {
   for (;;) {
     await rm(target, { recursive: true, force: true });
@@ -242,10 +246,13 @@ async function printSummary(
 /** The most interesting files first. */
 const SHOWN_FIRST = ['.pdf', '.xlsx', '.html', '.eml', '/', 'manifest.json'] as const;
 
-/** Where the workbook is that was made from a template. */
+/** The folder of the workbook that was made from a template. */
 const FILLED = join('out', 'board-book');
 
-/** The PDF and the workbooks, the mails as pages and as messages, the CSV files of a folder as one line, and the manifests. */
+/**
+ * Lists the PDF, the workbooks, the e-mails as pages and as messages, the manifests, and one line per folder of CSV
+ * files.
+ */
 async function listFirst(target: string): Promise<string[]> {
   const entries = await readdir(target, { recursive: true, withFileTypes: true });
   const paths = entries
@@ -268,7 +275,7 @@ async function listFirst(target: string): Promise<string[]> {
 
 const SUFFIX = /^\.(\d+)-[0-9a-f]{6}$/;
 
-/** Creates the folder in which a demo writes until it is complete, and removes those of demos that were killed. */
+/** Creates the folder that a demo writes to until it is complete. Removes the folders of demos that were killed. */
 export async function createStagingFolder(target: string): Promise<string> {
   const [parent, name] = [dirname(target), basename(target)];
   await mkdir(parent, { recursive: true });
@@ -285,7 +292,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // EPERM: a process of another user.
+    // EPERM: the process exists, but belongs to another user.
     return !isErrno(error, 'ESRCH');
   }
 }

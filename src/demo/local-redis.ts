@@ -9,10 +9,10 @@ import { findServerProgram, startServer } from '../redis/local-server.ts';
 
 const run = promisify(execFile);
 
-/** A Redis to use. `close` stops a private process and leaves an external one running. */
+/** A Redis for the demo. `close` stops a private process and leaves an external one running. */
 export interface LocalRedis {
   readonly url: string;
-  /** Its origin as text: `REDIS_URL`, or the program and port of the private process. */
+  /** Where it comes from, as text: `REDIS_URL`, or the program and port of the private process. */
   readonly origin: string;
   close(): Promise<void>;
 }
@@ -20,11 +20,11 @@ export interface LocalRedis {
 const INSTALL_COMMAND = 'apt-get update && apt-get install -y redis-server';
 
 /**
- * Finds or starts a Redis: `REDIS_URL` if set; else `redis-server` or `valkey-server` on the PATH as a private
- * process on a free port; else Debian's package as root; else an error with the command to run.
+ * Finds or starts a Redis: uses `REDIS_URL` if set; else starts `redis-server` or `valkey-server` from the PATH on a
+ * free port; else, as root, installs Debian's package; else throws an error with the command to run.
  *
  * @param onProgress called before the slow step (installing the package)
- * @param port of a private process, unless another program uses it; default: any free port
+ * @param port for a private process, unless another program uses it; default: any free port
  */
 export async function localRedis(
   env: Readonly<Record<string, string | undefined>>,
@@ -50,7 +50,8 @@ async function install(
   if (process.getuid?.() !== 0)
     throw redisMissing('no redis-server or valkey-server is on the PATH, and only root can install one');
   onProgress('Redis is not installed: installing the distribution’s redis-server (once) …');
-  // A container has no service manager; with one, RUNLEVEL=1 keeps the package from starting a system-wide server.
+  // Containers have no service manager. On other machines, RUNLEVEL=1 keeps the package from starting a system-wide
+  // server.
   const quiet = { env: { ...env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }, maxBuffer: 64 * 1024 * 1024 };
   try {
     await run('apt-get', ['update'], quiet);
@@ -72,7 +73,7 @@ async function startPrivate(
   preferred: number | undefined,
 ): Promise<LocalRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'docket-redis-'));
-  // Another process can take the free port before the server binds it: then the server exits and we retry.
+  // Another process may take the free port before the server binds it. The server then exits, and this retries.
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     const port = (attempt === 1 && preferred !== undefined && (await listenOnce(preferred))) || (await freePort());
     const server = await startServer(program, folder, { port }, { options });
@@ -100,7 +101,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The port, which is free (0: any); undefined if another program uses it. */
+/** Returns the port if it is free (0: any free port); undefined if another program uses it. */
 async function listenOnce(wanted: number): Promise<number | undefined> {
   const server = createServer();
   const listening = await new Promise<boolean>((resolve) => {

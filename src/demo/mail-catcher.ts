@@ -16,17 +16,18 @@ export interface MailCatcher {
   readonly url: string;
   /** All messages so far, in order of arrival. */
   messages(): readonly CaughtMail[];
-  /** Resolves when this many messages have been caught; rejects when the catcher closes before. */
+  /** Resolves when this many messages have been caught. Rejects if the catcher closes before. */
   waitForMessages(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Larger than any message Docket sends (10 MB of attachments, a third more as base64). */
+/** Larger than any message from Docket (10 MB of attachments, plus a third for base64). */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
 /**
- * An SMTP server on this machine that delivers nothing: every message becomes `<folder>/<nnnn>-<recipient>.eml`,
- * complete on disk before the server answers 250. No TLS and no login: it listens on the loopback interface only.
+ * An SMTP server on this machine that delivers nothing. Every message becomes `<folder>/<nnnn>-<recipient>.eml`,
+ * complete on disk before the server answers 250. It has no TLS and no login, because it only listens on the loopback
+ * interface.
  * @param port 0 for a free one
  */
 export async function createMailCatcher(folder: string, port = 0): Promise<MailCatcher> {
@@ -77,7 +78,7 @@ export async function createMailCatcher(folder: string, port = 0): Promise<MailC
       const address = listener.address();
       if (address === null || typeof address === 'string') return reject(new Error('No port was bound'));
       server.removeListener('error', reject);
-      // A client may drop its connection; without a listener the error would end the process.
+      // A client may drop its connection. Without a listener, the error would end the process.
       server.on('error', () => {});
       resolvePort(address.port);
     });

@@ -3,12 +3,12 @@ import type { RunEvent } from '../run/run-events.ts';
 
 type EndState = Extract<RunEvent, { type: 'finished' }>['state'];
 
-/** The states that runs have come to, in order: a run that waits for people ends several times. */
+/** The states that runs end in, in order. A run that waits for people ends several times. */
 export interface RunStates {
   record(run: string, state: EndState): void;
   /**
-   * Resolves with the first state of the run that is wanted, after the `seen` first ones, with how many it has come to by
-   * then. Rejects with `run.cancelled` when the demo is stopped.
+   * Resolves with the first wanted state of the run after the first `seen` ones, and the number of states up to it.
+   * Rejects with `run.cancelled` if the demo is stopped.
    */
   next(
     run: string,

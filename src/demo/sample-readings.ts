@@ -10,17 +10,17 @@ import { readingOf } from '../services/readings/check-answer.ts';
 
 export interface SampleReadingsInput {
   readonly settings: Pick<OrgSettings, 'id' | 'org' | 'timezone' | 'readings'>;
-  /** Label of a key of the sandbox that is for one organization. */
+  /** The label of a sandbox key that is for one organization. */
   readonly key: string;
-  /** The present; later readings are not due. */
+  /** The current time. Later readings are not due. */
   readonly now: number;
 }
 
 /**
- * Readings of a sandbox, as Docket would have taken them on those evenings: its history is the same whenever it is asked.
- * Calls no other sandbox.
+ * Takes the readings that Docket would have taken on those evenings from a sandbox, whose history is the same at every
+ * request. Calls no other sandbox.
  *
- * @returns by day and question, for days in any order; empty without `readings` in the settings
+ * @returns a function for readings by day and question, for days in any order; empty if the settings have no `readings`
  */
 export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
   const { id: org, org: serviceOrg, timezone, readings } = settings;
@@ -62,7 +62,7 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
   };
 }
 
-/** A sandbox whose history ends where `history` says at the time of each call; its limits follow the real clock. */
+/** A sandbox whose history ends at `history.end` at the time of each call. Its limits follow the real clock. */
 function openSandbox(history: { readonly end: number }, label: string) {
   const { app, keys } = buildSandbox({
     get now() {
@@ -76,7 +76,7 @@ function openSandbox(history: { readonly end: number }, label: string) {
   return { app, text: key.text };
 }
 
-/** The same readings for a run that has no archive. */
+/** Provides the same readings to a run without an archive. */
 export function findSampleReadings(input: SampleReadingsInput): FindReadings {
   const take = sampleReadings(input);
   return async (_, dimension, days) => {
