@@ -1,5 +1,5 @@
-// `node build/audit.mjs`: fails on a known vulnerability, high or critical, in what the package contains or installs. A registry
-// without an audit endpoint, or none that answers, is a warning.
+// `node build/audit.mjs`: fails on a known high or critical vulnerability in the packages that Docket contains or
+// installs. Only warns if the registry has no audit endpoint or does not answer.
 import { spawnSync } from 'node:child_process';
 
 const { stdout, stderr } = spawnSync('npm', ['audit', '--omit=dev', '--audit-level=high', '--json'], {

@@ -1,6 +1,7 @@
-// Builds `dist/`: the program in few files, with most of the packages that it uses; docs/internals/build.md says why and how.
+// Builds `dist/`: the program in a few files, including most of its packages. docs/internals/build.md explains why and
+// how.
 //
-//   node build/bundle.mjs [FOLDER]     the folder with `src/`; its packages are found from there. This project when absent
+//   node build/bundle.mjs [FOLDER]     the folder with `src/`; its packages are found from there. Default: this project
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
@@ -14,24 +15,30 @@ const PROJECT = resolve(import.meta.dirname, '..');
 const folder = resolve(process.argv[2] ?? PROJECT);
 const [source, target] = [join(folder, 'src'), join(folder, 'dist')];
 
-/** The program, and what its threads run. A thread is found in `dist/` where it is in `src/`. */
+/** The program, and the modules that its threads run. A thread's path in `dist/` is the same as in `src/`. */
 const ENTRIES = ['main', 'compose/render-thread', 'compose/definition-thread', 'compose/forecast-thread'];
 
-/** The folder in `dist/` for the files that hold packages. */
+/** The folder in `dist/` for the files with packages. */
 const PACKAGES = 'packages';
 
-/** A module of a package. Broken builds are made in a folder of `node_modules/` (test/soak/broken-builds.ts). */
+/**
+ * A module of a package. Not `.docket-*`: tests make broken builds in such folders of `node_modules/`
+ * (test/soak/broken-builds.ts).
+ */
 const PACKAGE = /[\\/]node_modules[\\/](?!\.docket-)/;
 const packageOf = (module) => /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(module)?.[1] ?? '';
 const isOfPackages = ({ name, moduleIds }) =>
   ![START, SHARED].includes(name) && moduleIds.some((id) => PACKAGE.test(id));
 
-/** What every command loads, `--help` included, in two files: Node spends as long on a file as on 50 KB of code in it. */
+/**
+ * The code that every command loads, even `--help`, in two files: opening a file costs Node as much time as 50 KB of
+ * code.
+ */
 const [START, SHARED] = ['program', 'base'];
-/** Its packages are made small one by one: our code beside them keeps its names and lines. */
+/** These packages are minified one by one, because our own code in the same file keeps its names and lines. */
 const PACKAGES_OF_START = /[\\/]node_modules[\\/](commander|fast-string-(truncated-)?width)[\\/]/;
 
-/** The package that most of these modules are of, as the name of their file. */
+/** Names a file by the package with the most modules in it. */
 function largestPackage(modules) {
   const counts = new Map();
   for (const name of modules.map(packageOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -39,10 +46,10 @@ function largestPackage(modules) {
   return largest[0].replace('/', '-');
 }
 
-/** Placeholder in the code for the path to `dist/`, until it is known which file the code is put in. */
+/** Placeholder for the path to `dist/`, until it is known which file the code goes into. */
 const ROOT = '__DOCKET_DIST__/';
 
-/** A module finds its assets and threads from its URL. It keeps this URL: that of `src/a/b.ts` is `dist/a/b.js`. */
+/** A module finds its assets and threads by its URL, so it keeps it: `src/a/b.ts` gets the URL of `dist/a/b.js`. */
 const keepUrls = {
   name: 'keep-urls',
   transform: {
@@ -60,22 +67,22 @@ const keepUrls = {
   },
 };
 
-/** Parts of packages that nothing of ours uses, and what stands in their place. */
+/** Parts of packages that Docket does not use, and their replacements. */
 const UNUSED = [
   // BullMQ on PostgreSQL.
   [/bullmq\/dist\/esm\/postgres\/index\.js$/, 'export {};'],
-  // Messages of zod in fifty languages.
+  // zod's messages in fifty languages.
   [/zod\/v4\/locales\/index\.js$/, "export { default as en } from './en.js';"],
 ];
-/** Modules that are not there. Each is imported in a way that takes null. */
+/** Modules that are not bundled. The code that imports each accepts null. */
 const ABSENT = [
-  // Native; msgpackr reads with it, which BullMQ does not.
+  // Native. msgpackr uses it to read, which BullMQ does not do.
   { name: 'msgpackr-extract', by: /[\\/]msgpackr[\\/]/ },
-  // For colours, if some other package brings it.
+  // For colours, if another package happens to install it.
   { name: 'supports-color', by: /[\\/]debug[\\/]/ },
-  // For exemplars, which our metrics do not have.
+  // For exemplars, which Docket's metrics do not have.
   { name: '@opentelemetry/api', by: /[\\/]prom-client[\\/]/ },
-  // For subcommands that are programs of their own, which ours are not.
+  // For subcommands that are separate programs, which Docket does not have.
   { name: 'node:child_process', by: /[\\/]commander[\\/]/ },
 ];
 const isAbsent = (id, importer = '') => ABSENT.some(({ name, by }) => name === id && by.test(importer));
@@ -91,7 +98,7 @@ const withoutUnused = {
   },
 };
 
-/** Node warns of `new Buffer()` in code that is not in `node_modules/`. */
+/** Node warns about `new Buffer()` in code outside of `node_modules/`. */
 const withoutWarning = {
   name: 'without-warning',
   transform: {
@@ -104,7 +111,7 @@ function bufferOf(from, encoding) {
   return typeof from === 'number' ? Buffer.alloc(from) : Buffer.from(from, encoding);
 }`;
 
-// Our code keeps its names and lines, for its stack traces; packages keep the names of functions and classes.
+// Docket's own code keeps its names and lines for stack traces. Packages keep the names of functions and classes.
 const KEPT = { function: true, class: true };
 const SMALL = { compress: { target: 'node20', keepNames: KEPT }, mangle: { keepNames: KEPT } };
 
@@ -123,7 +130,7 @@ const withSmallStart = {
   },
 };
 
-/** The modules that are reached from this one by imports of these kinds. */
+/** All modules that this one reaches through imports of these kinds. */
 function reached(from, kinds, moduleInfo) {
   const modules = new Set();
   const add = (id) => {
@@ -135,7 +142,10 @@ function reached(from, kinds, moduleInfo) {
   return modules;
 }
 
-/** What `main` loads before it runs, and what of it threads may load, which must not load the command line. */
+/**
+ * The modules that `main` loads before it runs. `shared` are those that threads may load too; threads must not load the
+ * command line.
+ */
 const [start, shared] = [new Set(), new Set()];
 const findStart = {
   name: 'find-start',
@@ -143,14 +153,14 @@ const findStart = {
     const [main, ...threads] = ENTRIES.map((name) => join(source, `${name}.ts`));
     const from = (id, kinds) => reached(id, kinds, (module) => this.getModuleInfo(module));
     const ofThreads = new Set(threads.flatMap((id) => [...from(id, ['importedIds', 'dynamicallyImportedIds'])]));
-    // What is imported while `main` waits at its top level must not wait for it.
+    // `main` waits at its top level. Modules imported during that wait must not wait for `main`.
     for (const id of from(main, ['importedIds'])) if (id !== main) (ofThreads.has(id) ? shared : start).add(id);
   },
 };
 
 /**
- * Imported, a module of Node is loaded with all that its exports stand for: streams with `node:fs`, MIME types with
- * `node:util`. What every command loads asks for no more than it takes.
+ * Importing a Node module by name loads everything its exports refer to: streams for `node:fs`, MIME types for
+ * `node:util`. Code that every command loads must avoid that.
  */
 const BUILTIN_IMPORT = /^import \{([^}]*)\} from "(node:[\w/]+)";$/gm;
 const withoutFacades = {
@@ -167,7 +177,7 @@ const withoutFacades = {
   },
 };
 
-/** A source map that knows the line of each line, not each column: a fifth as large. */
+/** A source map with lines but no columns, a fifth of the size. */
 function withLinesOnly({ version, file, sources, mappings }) {
   const lines = decode(mappings).map((segments) =>
     segments.flatMap(([column, source, line], at) => {
@@ -181,11 +191,11 @@ function withLinesOnly({ version, file, sources, mappings }) {
 const bundle = await rolldown({
   input: Object.fromEntries(ENTRIES.map((name) => [name, join(source, `${name}.ts`)])),
   platform: 'node',
-  // As in tsconfig.json, which does not hold for a folder in `node_modules/`.
+  // The same as in tsconfig.json, which does not apply to a folder in `node_modules/`.
   tsconfig: false,
   transform: { target: 'node20', jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
   external: (id, importer) => isInstalled(id) && !isAbsent(id, importer),
-  // Of a package that has both, modules: only what is used of them is bundled.
+  // Prefers ES modules, so that only the used parts of a package are bundled.
   resolve: { mainFields: ['module', 'main'] },
   preserveEntrySignatures: 'allow-extension',
   plugins: [keepUrls, withoutUnused, withoutWarning, withSmallStart, findStart, withoutFacades],

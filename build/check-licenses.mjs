@@ -1,5 +1,5 @@
-// `node build/check-licenses.mjs`: fails on a dependency whose license is not on the list, and writes what the package contains or
-// installs as an SBOM (CycloneDX) to build/out/sbom.cdx.json.
+// `node build/check-licenses.mjs`: fails on a dependency whose license is not on the list. Writes an SBOM (CycloneDX)
+// of the packages that Docket contains or installs to build/out/sbom.cdx.json.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSbom } from './sbom.mjs';
@@ -7,7 +7,7 @@ import { createSbom } from './sbom.mjs';
 const ROOT = join(import.meta.dirname, '..');
 const SBOM = join(ROOT, 'build/out/sbom.cdx.json');
 
-/** Licenses that allow use and distribution beside MIT; of "A OR B" one of these is enough. */
+/** Licenses that allow use and distribution together with MIT. For "A OR B", one of them is enough. */
 const ALLOWED = new Set([
   '0BSD',
   'Apache-2.0',
@@ -27,7 +27,7 @@ const ALLOWED = new Set([
   'Zlib',
 ]);
 
-/** Packages whose package.json names no license, and the file of theirs that does. */
+/** Packages whose package.json names no license, and the license that another of their files names. */
 const NAMED_ELSEWHERE = new Map([
   ['humanize-number', 'MIT'], // Readme.md; a dependency of tests
   ['only', 'MIT'], // Readme.md; a dependency of tests
@@ -42,7 +42,10 @@ const isAllowed = (expression) =>
 
 const nameOf = (path) => path.replace(/^.*node_modules\//, '');
 
-/** Of the lock file; else of the package's own package.json. `not installed`: a package for another platform. */
+/**
+ * The license in the lock file, or else in the package's own package.json. `not installed`: the package is for another
+ * platform.
+ */
 function licenseOf(path, entry) {
   if (entry.license !== undefined) return entry.license;
   const file = join(ROOT, path, 'package.json');

@@ -1,16 +1,17 @@
-// What npm installs beside an installed Docket. All other packages are in `dist/`; docs/internals/build.md gives the reasons.
+// The packages that npm installs beside an installed Docket. All others are in `dist/`; docs/internals/build.md
+// explains why.
 //
-//   node build/installed.mjs small      leaves in package.json what an installed Docket needs (prepack, Dockerfile)
-//   node build/installed.mjs restore    puts the full package.json back (postpack)
+//   node build/installed.mjs small      reduces package.json to what an installed Docket needs (prepack, Dockerfile)
+//   node build/installed.mjs restore    restores the full package.json (postpack)
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PROJECT = join(import.meta.dirname, '..');
 const MANIFEST = join(PROJECT, 'package.json');
-/** The full one, while the small one is in its place. */
+/** The full manifest, while the small one replaces it. */
 const FULL = join(PROJECT, 'build/out/package.json');
 
-/** Of `dependencies`, those that are not bundled. */
+/** The `dependencies` that are not bundled. */
 const BESIDE = [
   '@aws-sdk/client-s3',
   '@aws-sdk/lib-storage',
@@ -30,13 +31,13 @@ const BESIDE = [
   'piscina',
   'ssh2',
 ];
-/** Peers, which an installed Docket takes if they are there. */
+/** Peer dependencies, which an installed Docket uses if they are there. */
 const OPTIONAL = ['@bull-board/api', '@bull-board/hono'];
 
-/** Whether the bundle leaves the import of a module as it is. */
+/** Whether the bundle keeps the import of a module unchanged. */
 export const isInstalled = (id) => [...BESIDE, ...OPTIONAL].some((name) => id === name || id.startsWith(`${name}/`));
 
-/** The manifest of an installed Docket: our overrides and development dependencies mean nothing there. */
+/** The manifest of an installed Docket, without overrides and development dependencies, which have no effect there. */
 function smallManifest({ dependencies, devDependencies, overrides, allowScripts, ...rest }) {
   return { ...rest, dependencies: Object.fromEntries(BESIDE.map((name) => [name, dependencies[name]])) };
 }
@@ -44,7 +45,7 @@ function smallManifest({ dependencies, devDependencies, overrides, allowScripts,
 const restore = () => existsSync(FULL) && renameSync(FULL, MANIFEST);
 
 if (process.argv[1] === import.meta.filename) {
-  // Also before making a small one: what an interrupted `npm pack` has left is not the full one.
+  // Also before making a small one: an interrupted `npm pack` leaves a small manifest behind.
   restore();
   if (process.argv[2] === 'small') {
     const full = readFileSync(MANIFEST, 'utf8');

@@ -1,17 +1,19 @@
-// Which module may import which. `npm run lint` fails on any other import, type-only ones included; test/build/layers.test.ts shows that.
+// Which module may import which. `npm run lint` fails on any other import, including type-only ones;
+// test/build/layers.test.ts proves it.
 //
-//   node build/layers.mjs [FOLDER]     the folder with `src/`; this project when absent
+//   node build/layers.mjs [FOLDER]     the folder with `src/`; default: this project
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseSync } from 'vite';
 
 const GROUND = ['contract', 'redis', 'base'];
 const PIPELINE = ['services', 'queue', 'run', 'deliver', 'render', 'fetch', 'plan', 'definitions', 'i18n', ...GROUND];
-/** What features may import of compose/. */
+/** The modules of compose/ that features may import. */
 const COMPOSED = ['feature', 'built-in-kinds', 'probes/probe-context'].map((name) => `compose/${name}.ts`);
 /**
- * The folders of src/ that a folder may import. A name is a whole folder, a path one file. src/demo/ and src/cli/ may import
- * all of them but features, which src/main.ts lists; only these and the seam of features import compose/.
+ * The folders of src/ that a folder may import. A name is a whole folder, a path one file. src/demo/ and src/cli/ may
+ * import all of them except features, which src/main.ts lists. Only src/demo/ and src/cli/ may import all of compose/;
+ * features may import COMPOSED.
  */
 const LAYERS = {
   base: [],
@@ -31,13 +33,16 @@ const LAYERS = {
   features: [...COMPOSED, 'admin', 'cli', ...PIPELINE],
   compose: ['features/index.ts', 'features/formats.ts', 'sandbox', 'admin', ...PIPELINE],
 };
-/** Packages that one folder alone may import. */
+/** Packages that only one folder may import. */
 const OWNED = { bullmq: 'queue' };
 
-/** A path that only some may import: what of the path is theirs, from where else it may be imported, and how to say it. */
+/**
+ * Paths with restricted imports. `path`: its first group is the owner; `also`: other files that may import it; `why`:
+ * the error's text.
+ */
 const PRIVATE = [
   {
-    // As in Go: a file below internal/ belongs to the folder of internal/.
+    // As in Go: only the folder that contains internal/ may import files below it.
     path: /^(src\/(?:.*\/)?)internal\//,
     also: () => false,
     why: (owner) => `only ${owner} and its tests may import what is in ${owner}internal/`,
@@ -54,7 +59,7 @@ process.chdir(root);
 
 const lineOf = (text, at) => text.slice(0, at).split('\n').length;
 
-/** Every module that a file names: imports, exports from elsewhere, `import()` of a text. */
+/** Every module that a file imports or re-exports, including `import()` with a literal. */
 function importsOf(file, text) {
   const { module } = parseSync(file, text);
   return [
@@ -71,7 +76,7 @@ function importsOf(file, text) {
   ];
 }
 
-/** Every file of a folder whose name ends so, with its text and its imports. */
+/** Every file in a folder that matches `ending`, with its text and imports. */
 const read = (folder, ending) =>
   !existsSync(folder)
     ? []
@@ -83,7 +88,7 @@ const read = (folder, ending) =>
           const imports = importsOf(file, text).map(({ value, start }) => ({
             value,
             where: `${file}:${lineOf(text, start)}`,
-            /** From the root; of a package, nothing. */
+            /** Relative to the root; empty for a package. */
             target: value.startsWith('.') ? join(dirname(file), value) : '',
           }));
           return { file, text, imports };
@@ -111,7 +116,7 @@ for (const { file, imports } of [...source, ...tests])
       if (!file.startsWith(owner) && !file.startsWith(owner.replace(/^src/, 'test')))
         findings.add(`${where}: ${why(owner)}.`);
     }
-// package.json says what runs: audits, the SBOM and update bots go by it.
+// package.json must list what runs, because audits, the SBOM and update bots read it.
 const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 for (const { where, value } of source.flatMap(({ imports }) => imports)) {
   const [name] = /^(?:@[^/]+\/)?[^/]+/.exec(value) ?? [''];
@@ -121,17 +126,18 @@ for (const { where, value } of source.flatMap(({ imports }) => imports)) {
 for (const name of Object.keys(dependencies ?? {}))
   if (!source.some(({ text }) => text.includes(`'${name}`)))
     findings.add(`package.json: nothing in src/ uses the dependency ${name}.`);
-// The clock is a parameter: tests and a machine whose clock steps depend on it.
+// The clock must be a parameter: tests set it, and a machine's clock may step.
 for (const { file, text } of source.filter((each) => !each.file.startsWith('src/base/')))
   for (const { index } of text.matchAll(/\bDate\.now\(|\bnew Date\(\)/g))
     findings.add(`${file}:${lineOf(text, index)}: only src/base/ may read the wall clock; take a Clock.`);
-// A check that shares code with what it checks agrees with its faults. What makes random packs may know the catalog.
+// A check that shares code with what it checks would share its faults. Generators of random packs may use the catalog.
 for (const { file, imports } of tests.filter((each) =>
   /^test\/support\/pack-oracle\/(?!.*\brandom-\w+)/.test(each.file),
 ))
   for (const { where, target } of imports)
     if (target.startsWith('src/')) findings.add(`${where}: ${file} may import nothing from src/.`);
-// What was built of a file that is gone stays in dist-modules/, where neither a bench nor its types would miss it.
+// The built file of a removed module stays in dist-modules/, so neither a benchmark nor its types would notice the
+// removal.
 for (const { where, target } of benches.flatMap(({ imports }) => imports)) {
   if (!target.startsWith('dist-modules/')) continue;
   const path = target.replace(/^dist-modules/, 'src').replace(/\.js$/, '.ts');

@@ -5,7 +5,8 @@ const PACKAGE_FOLDER = /.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/;
 const LICENSE_FILE = /^(licen[cs]e|notice|copying)(\.|-|$)/i;
 
 /**
- * The licenses of the packages that modules are of, as Markdown: each text once, below the packages that have it.
+ * The licenses of the packages that contain these modules, as Markdown. Each text appears once, below the packages that
+ * use it.
  *
  * @param {Iterable<string>} modules paths
  */

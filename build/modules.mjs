@@ -1,4 +1,4 @@
-// `dist-modules/`: the modules of `src/`, each in a file of its own. Benchmarks and mutation tests import them.
+// Builds `dist-modules/`: each module of `src/` in its own file. Benchmarks and mutation tests import them.
 //
 //   node build/modules.mjs
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,8 @@ const filesOf = (folder) =>
     .map(({ parentPath, name }) => join(parentPath, name));
 
 /**
- * Copies Lua scripts, the page's assets and what a child process runs: these stay files, beside the modules that read them.
+ * Copies Lua scripts, the page's assets and the scripts of child processes. They stay files, beside the modules that
+ * read them.
  *
  * @type {(source: string, target: string) => void}
  */

@@ -1,5 +1,6 @@
-// `npm run release -- --dry-run [--skip-tests]`: everything of a release up to publishing; see docs/internals/releasing.md.
-// Prints the commands that publish. Without --dry-run it tags the commit, which a person then pushes.
+// `npm run release -- --dry-run [--skip-tests]`: does everything for a release up to publishing, and prints the
+// commands to publish; see docs/internals/releasing.md. Without --dry-run it tags the commit, which a person then
+// pushes.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ const unknown = options.filter((option) => !['--dry-run', '--skip-tests'].includ
 const dryRun = options.includes('--dry-run');
 const skipTests = options.includes('--skip-tests');
 
-/** Prints what is wrong and what to do, and ends with 1. */
+/** Prints what is wrong and what to do, and exits with 1. */
 function fail(what, next) {
   console.error(`release: ${what}\n  do: ${next}`);
   process.exit(1);

@@ -6,12 +6,13 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 
 /**
- * What the package contains or installs, as an SBOM (CycloneDX). In a copy without development dependencies and peers:
- * `npm sbom --omit dev` of npm 11 leaves out each package that a development dependency needs as well, BullMQ among them.
+ * Creates an SBOM (CycloneDX) of the packages that Docket contains or installs. Works in a copy without development
+ * dependencies and peers: `npm sbom --omit dev` of npm 11 leaves out every package that a development dependency needs
+ * too, such as BullMQ.
  */
 export function createSbom() {
   const scratch = mkdtempSync(join(tmpdir(), 'docket-sbom-'));
-  // npm takes the name of the root from its folder.
+  // npm names the root package after its folder.
   const cwd = join(scratch, 'docket');
   const npm = (...args) => execFileSync('npm', args, { cwd, encoding: 'utf8', maxBuffer: 64 << 20 });
   try {

@@ -1,11 +1,15 @@
-// `node build/size.mjs`: lines, files and exports of each folder, and what is too large. Fails above the budget of code lines.
+// `node build/size.mjs`: prints lines, files and exports of each folder, and what is too large. Fails if a folder
+// exceeds its budget of code lines.
 //
-//   node build/size.mjs [--check]     --check prints only what is over its budget; `npm run lint` runs it
+//   node build/size.mjs [--check]     --check prints only what exceeds its budget; `npm run lint` runs it
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { parseSync } from 'vite';
 
-/** Code lines: neither blank nor comments alone. Who makes a folder smaller lowers its number; raising one needs a reason. */
+/**
+ * Code lines: not blank, and more than a comment. If you make a folder smaller, lower its number. Raising one needs a
+ * reason.
+ */
 const BUDGET = {
   build: 663,
   'src/admin': 15_395,
@@ -30,7 +34,10 @@ const BUDGET = {
   templates: 1285,
   test: 119_271,
 };
-/** The words of each feature. Outside of `src/features/` only these files may have them; CONTRIBUTING.md says what for. */
+/**
+ * Words that identify each feature. Outside of `src/features/`, only the files below may contain them; CONTRIBUTING.md
+ * says what for.
+ */
 const FEATURE_WORDS = {
   accounts: /oidc|openid p/i,
   search: /['"`]\/(api\/)?search\b|ById\('search'\)|\.search input/,
@@ -38,13 +45,13 @@ const FEATURE_WORDS = {
 };
 const FEATURE_SEAMS =
   /^src\/(base\/error\.ts|admin\/problem\.ts|cli\/program\/|admin\/page\/assets\/|admin\/(api|access)\/|definitions\/schema\/)/;
-/** A longer file is listed. */
+/** Files with more lines are listed. */
 const LARGE_FILE = 350;
 
 const ROOT = join(import.meta.dirname, '..');
 const TEST_RECORDINGS = /^test\/(recorded|(?:mutation|duckdb)\/node_modules|(?:wording|features)\/.*\.txt)/;
 const SCRIPT = /^\.m?[jt]sx?$/;
-/** Comments of files without a parser here. Templates of mails and lists have none. */
+/** How to find comments in files without a parser. Liquid templates have none. */
 const COMMENTS = {
   '.lua': /--.*/g,
   '.typ': /(?<![:"])\/\/.*/g,
@@ -54,7 +61,7 @@ const COMMENTS = {
   '.liquid': /(?!)/g,
 };
 
-/** The text with white space for each of its spans. */
+/** The text, with spans replaced by white space. */
 function without(text, spans) {
   let result = '';
   let at = 0;
@@ -93,7 +100,7 @@ function measure(file) {
   };
 }
 
-/** The parts that have a budget: each folder of `src/`, and the other folders whole. */
+/** The part that a file belongs to, each with its own budget: a folder of `src/`, or another whole folder. */
 const partOf = (file) => (/^src\/[^/]+\//.test(file) ? file.split('/').slice(0, 2).join('/') : file.split('/')[0]);
 
 const files = ['src', 'templates', 'build', 'test'].flatMap((folder) =>
