@@ -6,7 +6,7 @@ import { supportsColor } from '../base/text/log-pretty.ts';
 import type { DocketContext } from '../compose/feature.ts';
 import { type CommandIo, logsAsText, resolvePath } from './io.ts';
 
-/** What a command works with: the validated environment, the system clock, a log on stderr. */
+/** Creates the context of a command: the validated environment, the system clock, a log on stderr. */
 export async function createContext(io: CommandIo): Promise<DocketContext> {
   const { env, cwd, stderr, writeLog } = io;
   const features = await Promise.all(io.features.map(({ load }) => load()));
@@ -49,7 +49,7 @@ function withResolvedPaths(config: Config, parts: readonly ConfigPart[], io: Com
   return { ...config, DOCKET_ARCHIVE, ...Object.fromEntries(paths) };
 }
 
-/** The value of a variable that names a path. */
+/** The value of a variable that contains a path. */
 function pathIn(config: Readonly<Record<string, unknown>>, name: string | undefined): string | undefined {
   const path = name === undefined ? undefined : config[name];
   return typeof path === 'string' ? path : undefined;

@@ -5,7 +5,7 @@ import type { Catalog } from '../contract/catalog.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 
-/** The catalog of the cache or the service; without one, why. */
+/** The catalog from the cache or the service, or the reason why there is none. */
 export async function findCatalog(
   context: AppContext,
   { orgs }: Pick<Definitions, 'orgs'>,

@@ -3,12 +3,12 @@ import { wrapText } from './terminal/wrap.ts';
 
 /** The help text below a command's options, by section. */
 export interface HelpText {
-  /** Lines of prose are joined. */
+  /** Wrapped lines of prose are joined. */
   readonly paragraphs: readonly string[];
-  /** The variables that it reads; may be empty. */
+  /** The environment variables that the command reads; may be empty. */
   readonly environment: string;
   readonly exitCodes: string;
-  /** Commands, some followed by two spaces and a comment. */
+  /** Commands. A comment may follow after two spaces. */
   readonly examples: readonly string[];
 }
 
@@ -40,14 +40,18 @@ export function helpTextOf(command: Command): HelpText {
   };
 }
 
-/** Joins wrapped lines; indented ones, such as code, stay. */
+/** Joins wrapped lines. Indented ones, such as code, stay separate. */
 const joinLines = (block: string): string => block.replace(/\n(?! )/g, ' ');
 
-/** A printed help whose paragraphs, written for a wide page, fit a terminal. @param width cells; undefined: unchanged */
+/**
+ * Rewraps the paragraphs of a printed help, which were written for a wide page, to the terminal. @param width cells;
+ * undefined: unchanged
+ */
 export const reflowHelp = (text: string, width: number | undefined): string =>
   width === undefined
     ? text
     : text
-        // A heading ends with a colon. Indented lines are options, which are wrapped already, and examples, to be copied.
+        // A heading ends with a colon. Indented lines stay: they are options, which are already wrapped, or examples to
+        // copy.
         .replace(/(?<=^\S.*[^:\n])\n(?=\S)/gm, ' ')
         .replace(/^\S.*$/gm, (line) => wrapText(line, width, 0));

@@ -12,36 +12,36 @@ export type OutputStream = Writable & {
   readonly getColorDepth?: (env: object) => number;
 };
 
-/** Signals of the operating system, as far as commands handle them. */
+/** The signals of the operating system that commands handle. */
 export interface Signals {
   /**
-   * Aborts on the first SIGINT or SIGTERM; a second one ends the process. Until the first call, a signal ends the process
-   * at once. The reason is a `run.cancelled`.
+   * Aborts on the first SIGINT or SIGTERM; a second one ends the process. Before the first call of this method, a
+   * signal ends the process at once. The abort reason is a `run.cancelled`.
    */
   stop(): AbortSignal;
-  /** Calls the listener on SIGINT and SIGTERM before `stop` aborts. Returns how to remove it. */
+  /** Calls the listener on SIGINT and SIGTERM, before `stop` aborts. Returns a function that removes it. */
   beforeStop(listener: () => void): () => void;
-  /** SIGHUP. Returns how to remove the listener. */
+  /** Calls the listener on SIGHUP. Returns a function that removes it. */
   onReload(listener: () => void): () => void;
 }
 
-/** An error that no code caught, and the event of Node that reported it. */
+/** An error that no code caught, and the Node event that reported it. */
 export interface FatalError {
   readonly error: DocketError;
   readonly origin: 'unhandledRejection' | 'uncaughtException';
-  /** The first line is the message. */
+  /** The first line is the message of the error. */
   readonly stack: string | undefined;
 }
 
-/** An option of `docket init` that does something else instead. */
+/** An option that makes `docket init` do something else. */
 export interface InitOption {
-  /** Of the parsed flag. */
+  /** The name of the parsed flag. */
   readonly name: string;
   readonly flags: string;
   readonly description: string;
-  /** What `--report` means with it, as the end of a sentence. */
+  /** The meaning of `--report` with this option, as the end of a sentence. */
   readonly report: string;
-  /** A paragraph of the help. */
+  /** A paragraph for the help. */
   readonly details: string;
   readonly example: string;
   readonly run: (
@@ -51,42 +51,50 @@ export interface InitOption {
   ) => Promise<void>;
 }
 
-/** A feature in the list of all: what `docket --help` needs of it, and how to import the rest. */
+/** A feature in the list of features: what `docket --help` needs from it, and how to import the rest. */
 export interface ListedFeature {
   readonly init?: InitOption;
   readonly load: () => Promise<Feature>;
 }
 
-/** The process as commands see it. A test passes its own, so commands read no global state. */
+/** The process, as commands see it. Tests pass their own, so commands must not read global state. */
 export interface CommandIo {
   readonly env: Environment;
   readonly features: readonly ListedFeature[];
-  /** Relative paths start here; absent: the working directory of the process, and paths are printed as they were given. */
+  /**
+   * Base of relative paths. Absent: the working directory of the process; paths are then printed as they were given.
+   */
   readonly cwd?: string;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** Writes a line of the log; absent: synchronously to file descriptor 2. */
+  /** Writes a line of the log. Absent: written synchronously to file descriptor 2. */
   readonly writeLog?: (line: string) => void;
   readonly signals: Signals;
-  /** Reports an error that no code caught, before the process ends with 1. The reporter added last wins. Returns how to remove it. */
+  /**
+   * Called with an error that no code caught, before the process exits with 1. The reporter added last is used. Returns
+   * a function that removes it.
+   */
   onFatalError(report: (fatal: FatalError) => void): () => void;
-  /** Reports warnings of Node, and what dependencies print, instead of printing it. Returns how to remove it. */
+  /**
+   * Called with warnings of Node and output of dependencies, instead of printing them. Returns a function that removes
+   * it.
+   */
   onWarning(report: (warning: Pick<Error, 'name' | 'message'>) => void): () => void;
-  /** Undefined: not decided yet. */
+  /** Undefined until it is decided. */
   exitCode: number | undefined;
 }
 
 export const resolvePath = (path: string, { cwd }: Pick<CommandIo, 'cwd'>): string =>
   cwd === undefined ? path : resolve(cwd, path);
 
-/** A path for people: relative to the working directory if it is inside; else as it is. */
+/** A path for people: relative if it is inside the working directory, otherwise unchanged. */
 export function relativePath(path: string, { cwd = '' }: Pick<CommandIo, 'cwd'>): string {
   const short = relative(resolve(cwd), resolve(cwd, path));
   return short === '' ? '.' : short.startsWith('..') || isAbsolute(short) ? path : short;
 }
 
-/** Whether the log is for people; otherwise each line is JSON. Also decided for an environment with errors. */
+/** Whether the log is text for people. Otherwise each line is JSON. Must work for an invalid environment too. */
 export function logsAsText({ env, stderr }: Pick<CommandIo, 'env' | 'stderr'>): boolean {
   const format = env.LOG_FORMAT?.trim();
   return format === 'pretty' || (format !== 'json' && stderr.isTTY === true);

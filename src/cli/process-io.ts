@@ -5,11 +5,13 @@ import type { CommandIo, FatalError, ListedFeature, Signals } from './io.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** The io of this process. Installs listeners on its streams; those for signals only once a command asks for them. */
+/**
+ * The io of this process. Installs listeners on its streams at once, but for signals only when a command requests them.
+ */
 export function createProcessIo(features: readonly ListedFeature[]): CommandIo {
   const { stdout, stderr, env } = process;
   for (const stream of [stdout, stderr]) {
-    // `docket run … 2>&1 | head -1`: a reader that closes the pipe must not end a run between two deliveries.
+    // `docket run … 2>&1 | head -1`: closing the pipe must not end a run between two deliveries.
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
     });
@@ -17,7 +19,7 @@ export function createProcessIo(features: readonly ListedFeature[]): CommandIo {
   const io: CommandIo = {
     env,
     features,
-    // Node opens it when it is first asked for, which few commands do.
+    // A getter, because Node opens stdin on first access, and few commands need it.
     get stdin() {
       return process.stdin;
     },
@@ -33,7 +35,9 @@ export function createProcessIo(features: readonly ListedFeature[]): CommandIo {
   return io;
 }
 
-/** @param setExitCode called with 128 and the number of the signal, as shells expect of a command that a signal ended */
+/**
+ * @param setExitCode called with 128 plus the number of the signal, as shells expect of a command that a signal ended
+ */
 function processSignals(setExitCode: (code: number) => void): Signals {
   return {
     stop: () => {
@@ -51,10 +55,10 @@ function processSignals(setExitCode: (code: number) => void): Signals {
         const onSignal = () => {
           remove();
           listener();
-          // Without another listener the process would survive the signal.
+          // If no other listener is left, the process would survive the signal, so it is sent again.
           if (process.listenerCount(name) === 0) process.kill(process.pid, name);
         };
-        // Before those of `stop`: a listener of `once` is removed when it is called, and would not be counted.
+        // Runs before the listeners of `stop`: those are removed when they are called, and would then not be counted.
         process.prependListener(name, onSignal);
         return [name, onSignal] as const;
       });
@@ -71,8 +75,8 @@ function processSignals(setExitCode: (code: number) => void): Signals {
 }
 
 /**
- * Node prints a warning by a listener of its own, which is set aside meanwhile; so is the console, where dependencies print
- * (ioredis: errors of connections to Sentinels).
+ * Sets aside Node's own listener, which prints warnings, and the console, on which dependencies print (ioredis: errors
+ * of connections to Sentinels).
  */
 function onWarning(report: (warning: Pick<Error, 'name' | 'message'>) => void): () => void {
   const printing = process.listeners('warning');
@@ -91,8 +95,9 @@ function onWarning(report: (warning: Pick<Error, 'name' | 'message'>) => void): 
 const FATAL_EXIT_CODE = 1;
 
 /**
- * Reports an error that no code caught, and ends the process at once with 1: its state can no longer be trusted. Its runs
- * continue in another process, as after a kill. The reporter added last wins. Returns how to remove this one.
+ * Reports an error that no code caught, and ends the process at once with 1, because its state can no longer be
+ * trusted. Its runs continue in another process, as after a kill. The reporter added last is used. Returns a function
+ * that removes it.
  */
 function onFatalError(report: (fatal: FatalError) => void): () => void {
   const end =

@@ -34,8 +34,8 @@ Examples:
   docket runs`;
 
 /**
- * Names, options and help of all commands. A command imports its dependencies inside its action: `docket --help` must not
- * load BullMQ, exceljs or the sandbox.
+ * Declares names, options and help of all commands. A command imports its dependencies inside its action, so that
+ * `docket --help` does not load BullMQ, exceljs or the sandbox.
  */
 export function createProgram(io: CommandIo): DocketCommand {
   const { stdout, stderr, env } = io;
@@ -50,7 +50,7 @@ export function createProgram(io: CommandIo): DocketCommand {
       getErrHasColors: () => hasColors(stderr, env),
       getOutHelpWidth: () => (stdout.isTTY ? stdout.columns : undefined) ?? 80,
       getErrHelpWidth: () => (stderr.isTTY ? stderr.columns : undefined) ?? 80,
-      // runProgram prints the error that commander throws.
+      // runProgram prints the errors that commander throws.
       outputError: () => {},
     })
     .addHelpText('after', HELP_FOOTER)

@@ -9,7 +9,7 @@ import type { Deployment } from '../services/deployment/deployment.ts';
 import type { CommandIo } from './io.ts';
 import { createPrinter } from './terminal/print.ts';
 
-/** Connects to `REDIS_URL`, or to a private Redis that runs, for as long as `use` takes. Throws `redis.unreachable`. */
+/** Connects to `REDIS_URL`, or to a running private Redis, while `use` runs. Throws `redis.unreachable`. */
 export const withRedis = <T>(context: AppContext, use: (redis: RedisClient) => Promise<T>): Promise<T> =>
   withScope(async (scope) => {
     const joined = await withPrivateRedis(context, scope);
@@ -18,13 +18,16 @@ export const withRedis = <T>(context: AppContext, use: (redis: RedisClient) => P
     );
   });
 
-/** The deployment of `REDIS_URL`, or of a private Redis that runs, for as long as `use` takes. Throws `redis.unreachable`. */
+/** Opens the deployment of `REDIS_URL`, or of a running private Redis, while `use` runs. Throws `redis.unreachable`. */
 export const withDeployment = <T>(context: AppContext, use: (deployment: Deployment) => Promise<T>): Promise<T> =>
   withScope((scope) =>
     withRedis(context, (redis) => use(openDeployment(context, { redis, auditLog: commandAuditLog(context) }, scope))),
   );
 
-/** Works with the Redis that is configured or runs privately; undefined without one. Does not try the default address. */
+/**
+ * Connects to the configured Redis, or to a running private one; undefined if there is neither. Does not try the
+ * default address.
+ */
 export const withOptionalRedis = <T>(
   context: AppContext,
   use: (redis: RedisClient) => Promise<T>,
@@ -34,7 +37,9 @@ export const withOptionalRedis = <T>(
     return hasRedis(joined) ? withRedis(joined, use) : undefined;
   });
 
-/** The same; undefined also when Redis cannot be reached, and then stderr says that `missing` is not shown. */
+/**
+ * Like `withOptionalRedis`, but also undefined if Redis is unreachable. stderr then says that `missing` is not shown.
+ */
 export async function readOptionalRedis<T>(
   context: AppContext,
   io: CommandIo,

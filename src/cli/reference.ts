@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { type HelpText, helpTextOf } from './help-text.ts';
 
-/** The Markdown page `docs/reference/cli.md`, from the help of all commands. */
+/** Generates the Markdown page `docs/reference/cli.md` from the help of all commands. */
 export function referenceOf(program: Command): string {
   const commands = visible(program);
   const groups = [...new Set(commands.map((command) => command.helpGroup()))];
@@ -31,7 +31,7 @@ export function referenceOf(program: Command): string {
 
 interface Leaf {
   readonly command: Command;
-  /** As it is typed: without the name of a default subcommand. */
+  /** The name as typed, without the name of a default subcommand. */
   readonly name: string;
 }
 
@@ -80,7 +80,7 @@ const argumentText = (argument: Argument): string => {
   return argument.required ? `<${name}>` : `[${name}]`;
 };
 
-/** The first line is prose; the indented ones are code. */
+/** The first line is prose, the indented ones are code. */
 const codeIn = (text: string): string => {
   const [first = '', ...rest] = text.split('\n');
   return `${first}\n\n\`\`\`\n${rest.map((line) => line.trim()).join('\n')}\n\`\`\``;
@@ -104,7 +104,7 @@ function optionTable(all: readonly Option[]): string {
   if (all.length === 0) return '';
   const rows = all.map((option) => {
     const fallback = option.defaultValue;
-    // The default of `--no-x` is true, which is not shown.
+    // The default of `--no-x` is true, and is not shown.
     const shown = typeof fallback === 'string' ? `\`${fallback}\`` : option.mandatory ? '(required)' : '';
     return `| \`${option.flags}\` | ${cell(withChoices(option))} | ${shown} |`;
   });
@@ -114,7 +114,7 @@ function optionTable(all: readonly Option[]): string {
 const withChoices = ({ description, argChoices }: Argument | Option): string =>
   argChoices === undefined ? description : `${description}: ${argChoices.map((one) => `\`${one}\``).join(', ')}`;
 
-/** Markdown reads angle brackets as HTML, and a bar as the next cell. */
+/** Markdown reads angle brackets as HTML, and a bar as the start of the next cell. */
 const cell = (text: string): string =>
   text.replace(/<[^>\s]+>(?:\/<[^>\s]+>)?/g, (placeholder) => `\`${placeholder}\``).replaceAll('|', '\\|');
 

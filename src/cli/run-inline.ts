@@ -24,23 +24,23 @@ import { showRunProgress } from './terminal/run-progress.ts';
 export interface InlineRunRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  /** All organizations: those that share a key determine its limits. Default: none. */
+  /** All organizations. Those that share a key determine its limits. Default: none. */
   readonly orgs?: ActiveOrgs;
-  /** Ignores cached answers, whatever `max_age` allows. */
+  /** Ignores cached responses, whatever `max_age` allows. */
   readonly fresh?: boolean | undefined;
-  /** Default: the definition's. */
+  /** Default: the definition's period. */
   readonly period?: PeriodSpec | undefined;
-  /** Days in `period` that are not over are meant. */
+  /** Allows days in `period` that are not over. */
   readonly unfinished?: boolean | undefined;
-  /** Of a report with `split`: only the pack of this value. */
+  /** For a report with `split`: only the pack of this value. */
   readonly value?: string | undefined;
-  /** Replaces the stored readings of the archive. */
+  /** Replaces the readings stored in the archive. */
   readonly readings?: FindReadings;
   /** See `RunPorts.annotate`. */
   readonly annotate?: RunPorts['annotate'];
   /** The output folder. */
   readonly out: (order: RunOrder) => string;
-  /** `by`: who requested it. `again`: also if it was delivered for this period before. */
+  /** `by`: who requested it. `again`: deliver even if the period was already delivered. */
   readonly deliver: false | { readonly by: string; readonly again: boolean };
 }
 
@@ -51,12 +51,12 @@ export interface InlineResult {
 }
 
 /**
- * Runs a report in this process, with its progress on stderr. Throws the error of a failed run, and `period.…`,
- * `already_delivered` and `approval.unreachable` before the first call.
+ * Runs a report in this process, with progress on stderr. Throws the error of a failed run, and before the first call
+ * `period.…`, `already_delivered` and `approval.unreachable`.
  */
 export async function runInline(request: InlineRunRequest, context: AppContext, io: CommandIo): Promise<InlineResult> {
   const { settings } = request;
-  // The recorded definition is the loaded one.
+  // Only this run uses the change. The definition on record stays the loaded one.
   const definition = request.fresh ? { ...request.definition, max_age: 0 } : request.definition;
   const report = `${definition.org}/${definition.report}`;
   if (request.deliver !== false) assertApprovable(request, request.deliver);
@@ -79,7 +79,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
     if (outcome.kind === 'done' && outcome.value.review !== undefined) throw waitingError(order, outcome.value);
     const published = outcome.kind === 'done' ? await out.find(order) : undefined;
     if (outcome.kind === 'done' && published !== undefined) {
-      // The result names the copies in the output folder of a run that is published in the archive.
+      // For a run published to the archive, the result names the copies in the output folder.
       const result = { ...outcome.value, folder: published.folder, files: published.artifacts.filter(isReportFile) };
       return { order, result, published };
     }
@@ -93,7 +93,7 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   }
 }
 
-/** The run waits for people: workers continue it. */
+/** The error of a run that waits for people. Workers will continue the run. */
 function waitingError({ id }: RunOrder, { error, review }: RunResult): DocketError {
   const next = `\`docket runs show ${id}\` shows what it waits for; workers continue it.`;
   if (error !== undefined) return new DocketError(error.code, error.message, { next });
@@ -131,7 +131,7 @@ async function openRun(
     const inline = await composeInline(context, inlineArchive(out), { orgs });
     return { ...inline, repeats: {}, execute: (_, running, work) => work(running) };
   }
-  // Imported late: it loads BullMQ.
+  // Imported late, because it loads BullMQ.
   const { composeDeliveringRun } = await import('../compose/inline-run.ts');
   return composeDeliveringRun(context, order, { ...deliver, definition, out, orgs });
 }

@@ -7,10 +7,10 @@ import { applyStyle, terminalWidth } from './terminal/style.ts';
 import { wrapText } from './terminal/wrap.ts';
 
 /**
- * Runs a command and returns the exit code: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or partly
- * delivered, 130 and 143 stopped by Ctrl-C and SIGTERM. Errors are printed on stderr as text, and with `--json` also on
- * stdout as the only document; so are errors that no code caught, which end the process with 1. Those of `docket start` are
- * lines of its log.
+ * Runs a command and returns its exit code: 0 done, 1 the run or check failed, 2 usage or configuration, 3 held or
+ * partly delivered, 130 and 143 stopped by Ctrl-C and SIGTERM. Prints errors on stderr as text, and with `--json` also
+ * on stdout as the only document. This includes uncaught errors, which end the process with 1. Errors of `docket start`
+ * go to its log.
  *
  * @param args without the program's name
  */
@@ -22,14 +22,14 @@ export async function runProgram(program: Command, args: readonly string[], io: 
     return io.exitCode ?? 0;
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) return handleError(toDocketError(thrown), args, io);
-    // Help and version that were requested are printed already; so is the help of a command without its subcommand.
+    // Commander has already printed a requested help or version, and the help of a command without its subcommand.
     if (thrown.exitCode === 0) return 0;
     if (thrown.code === 'commander.help') return 2;
     return handleError(toUsageError(thrown, program, args), args, io);
   }
 }
 
-/** The error may quote a URL with a password: it is redacted. */
+/** The error may quote a URL with a password, so it is redacted. */
 function printFatalError(error: DocketError, stack: string | undefined, json: boolean, io: CommandIo): void {
   const { registerSecret, redact } = createRedactor();
   for (const password of [io.env.REDIS_URL, io.env.SMTP_URL].flatMap((url) => passwordsIn(url ?? '')))
@@ -50,7 +50,7 @@ function printError(error: DocketError, json: boolean, io: CommandIo, redact = (
 
 async function handleError(error: DocketError, args: readonly string[], io: CommandIo): Promise<number> {
   if (args[0] === 'start' && !logsAsText(io)) {
-    // Imported late: the log is loaded by few commands.
+    // Imported late, because only few commands use the log.
     const { stderrLog } = await import('../base/log.ts');
     const { redact } = createRedactor();
     const log = stderrLog('error', { redact, ...(io.writeLog === undefined ? {} : { write: io.writeLog }) });
@@ -60,17 +60,17 @@ async function handleError(error: DocketError, args: readonly string[], io: Comm
   }
   printError(error, args.includes('--json'), io);
   if (error.code === 'internal.defect' && error.cause instanceof Error) io.stderr.write(`${error.cause.stack ?? ''}\n`);
-  // A signal stopped the command: its exit code says so already.
+  // If a signal stopped the command, it has already set the exit code.
   const stopped = error.code === 'run.cancelled' || error.code === 'run.unfinished';
   return stopped && io.exitCode !== undefined ? io.exitCode : error.exitCode;
 }
 
-/** Commander's message about wrong arguments, in the form of all other errors. */
+/** Converts commander's message about wrong arguments to the form of all other errors. */
 function toUsageError({ code, message }: CommanderError, program: Command, args: readonly string[]): DocketError {
   const { command, name, rest } = findCommand(program, args);
   const next = `See \`${name} --help\`.`;
   const [wrong] = rest;
-  // A group with a default command takes a misspelt subcommand for an argument of the default.
+  // A group with a default command treats a misspelt subcommand as an argument of the default.
   if (code === 'commander.excessArguments' && command.commands.length > 0 && wrong !== undefined) {
     const names = command.commands.map((child) => child.name());
     const [suggestion] = closestMatches(wrong, names, 1);
@@ -86,7 +86,7 @@ function toUsageError({ code, message }: CommanderError, program: Command, args:
   });
 }
 
-/** The command that the arguments name, its full name, and the arguments after it. */
+/** Finds the command that the arguments name, its full name, and the arguments after it. */
 function findCommand(program: Command, args: readonly string[]) {
   let [command, name, rest] = [program, program.name(), args];
   for (;;) {

@@ -11,8 +11,8 @@ type GivenKeys = Pick<VerifyInput, 'keys' | 'handOvers'>;
 const checkpointSchema = z.looseObject({ body: z.looseObject({ org: z.string() }) });
 
 /**
- * The input of `docket archive verify`: public keys of a file or of the signing key, and checkpoints of a file. Throws
- * `usage.invalid`, `config.invalid`, `config.secret_missing`.
+ * Reads the input of `docket archive verify`: public keys from a file or from the signing key, and checkpoints from a
+ * file. Throws `usage.invalid`, `config.invalid`, `config.secret_missing`.
  */
 export async function readVerifyInput(
   context: Pick<AppContext, 'config' | 'env' | 'registerSecret' | 'redact' | 'clock'>,
@@ -53,7 +53,7 @@ async function readTextFlag(path: string, flag: string): Promise<string> {
   }
 }
 
-/** The output of `docket archive checkpoint`: lines, or the document of `--json`. */
+/** Parses the output of `docket archive checkpoint`: lines, or the document of `--json`. */
 function parseCheckpoints(text: string): readonly { readonly org: string; readonly text: string }[] {
   const parse = (part: string): unknown => JSON.parse(part);
   const asLines = (): unknown[] =>
@@ -65,10 +65,10 @@ function parseCheckpoints(text: string): readonly { readonly org: string; readon
     z.looseObject({ checkpoints: z.array(z.unknown()) }).parse(parse(text)).checkpoints;
   for (const read of [asLines, asDocument]) {
     try {
-      // As they were given: the order of their fields is signed, too.
+      // Kept as given, because the order of their fields is signed too.
       return read().map((each) => ({ org: checkpointSchema.parse(each).body.org, text: `${JSON.stringify(each)}\n` }));
     } catch {
-      // The other form, then.
+      // Not this form, so the other one is tried.
     }
   }
   throw new DocketError('usage.invalid', 'The file of --checkpoint holds no checkpoints.', {

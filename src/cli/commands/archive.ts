@@ -83,7 +83,7 @@ async function verifyAll(
     runs += 1;
     if (verified.signed) signed += 1;
     bar.set(0, 0, `${runs} runs so far, now ${org}/${name}`);
-    // There may be very many unsigned runs: only their number is printed.
+    // There may be thousands of unsigned runs, so only their number is printed.
     const runNotes = verified.findings.filter(({ note, code }) => note && code !== 'run.unsigned');
     notes.push(...runNotes.map((finding) => ({ run, ...finding })));
     report(files.location, [...errors, ...runNotes]);

@@ -77,7 +77,7 @@ function nextCommands({ keys, unknown }: BudgetInspection): readonly NextCommand
   ];
 }
 
-/** The JSON document. Snake case, as the API and the manifest. */
+/** The JSON document, in snake case like the API and the manifest. */
 const documentOf = ({ keys, unknown }: BudgetInspection) => ({
   keys: keys.map(({ key, organizations, conflict, metrics, reads }) => ({
     key,

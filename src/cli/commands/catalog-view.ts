@@ -6,14 +6,14 @@ export interface MetricView {
   readonly label: string;
   readonly description: string;
   readonly unit: string | null;
-  /** The state now, without a history at the service. */
+  /** Whether it counts the current state, without a history at the service. */
   readonly current: boolean;
-  /** The first day with data; null: unknown, or a current count. */
+  /** The first day with data. Null if unknown, or for a current count. */
   readonly history_from: string | null;
   readonly granularities: readonly string[];
-  /** What it can be grouped and filtered by. */
+  /** The dimensions to group and filter by. */
   readonly dimensions: readonly string[];
-  /** Whether values of several days may be added up. */
+  /** Whether values of several days can be added up. */
   readonly additive: boolean;
   readonly counted_at: string;
   readonly aggregation: string;
@@ -68,7 +68,9 @@ export function catalogView({ registry_version, limits, metrics, dimensions }: C
   };
 }
 
-/** The metrics, dimensions and lists that contain every word, in ids, labels, descriptions, units or what they are grouped by. */
+/**
+ * The metrics, dimensions and lists that contain every word. Searches ids, labels, descriptions, units and dimensions.
+ */
 export function searchCatalog(view: CatalogView, words: readonly string[]): CatalogView {
   const wanted = words.map((word) => word.toLowerCase());
   const hasAll = (...texts: readonly (string | null)[]): boolean => {

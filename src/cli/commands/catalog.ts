@@ -14,7 +14,7 @@ interface CatalogFlags {
   readonly json?: boolean;
 }
 
-/** Lists what an organization's API key may read: from the cache of the workers, else by one metrics call. */
+/** Lists what an organization's API key can read: from the workers' cache, or else with one metrics call. */
 export async function catalog(words: readonly string[], flags: CatalogFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = await createContext(io);
@@ -66,7 +66,10 @@ const COLUMNS: readonly Column[] = [
 ];
 const rowOf = (metric: MetricView): string[] => [metric.id, labelOf(metric), metric.unit ?? 'none', historyOf(metric)];
 
-/** On a terminal a table for each subject and set of dimensions, so that ids fit; in a pipe one table with all columns. */
+/**
+ * On a terminal, a table for each subject and set of dimensions, so that ids fit. In a pipe, one table with all
+ * columns.
+ */
 function printMetrics({ metrics, dimensions }: CatalogView, isSearch: boolean, io: CommandIo): void {
   const print = createPrinter(io);
   const width = widthOf(io);
@@ -85,7 +88,7 @@ function printMetrics({ metrics, dimensions }: CatalogView, isSearch: boolean, i
   } else {
     for (const [title, sameDimensions] of groupBy(metrics, groupTitle)) {
       for (const line of wrap(title, width)) print.printLine(line);
-      // Each subject has a table of its own: a long id would leave no room for the labels of the others.
+      // A table per subject, because one long id would leave no space for the labels of other subjects.
       for (const [, subject] of groupBy(sameDimensions, ({ id }) => id.split('.')[0] ?? '')) {
         print.printTable(COLUMNS, subject.map(rowOf));
         print.printLine();

@@ -28,7 +28,7 @@ interface ListFlags {
 }
 
 const RUN_DIGITS = 8;
-/** The run's first digits with the number: what people type. */
+/** The first digits of the run's id and the number of the correction, for typing. */
 const shortId = ({ run, number }: Pick<CorrectionView, 'run' | 'number'>): string =>
   `${run.id.slice(0, RUN_DIGITS)}-${number}`;
 
@@ -42,7 +42,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'REASON', whenNarrow: 'drop', rank: 1 },
 ];
 
-/** Corrections are decided with the settings that this machine has; without definitions no person can be refused. */
+/** Corrections are decided with the settings on this machine. Without definitions, no recipient can be refused. */
 async function withCorrections<T>(
   context: AppContext,
   use: (corrections: CorrectionService, opened: DecisionContext) => Promise<T>,
@@ -92,7 +92,7 @@ const CHANGE_COLUMNS: readonly Column[] = [
   { name: 'NOW', whenNarrow: 'keep' },
   { name: 'STATUS', whenNarrow: 'drop', rank: 1 },
 ];
-/** Changes that a terminal lists. */
+/** Maximum changes listed on a terminal. */
 const MAX_SHOWN = 30;
 
 export async function show(
@@ -160,7 +160,7 @@ function printCorrection(
   ]);
 }
 
-/** Who gets a corrected edition, and how. */
+/** Who would get a corrected edition, and how. */
 function printRecipients({ recipients }: Pick<CorrectionView, 'recipients'>, io: CommandIo): void {
   const { printText } = createPrinter(io);
   printText('A corrected edition goes to:');

@@ -38,7 +38,7 @@ interface ResolveFlags extends ActorFlags, ManyFlags {
   readonly resend?: boolean;
 }
 
-/** @param single whether all are of one report */
+/** @param single whether all deliveries are of the same report */
 const columnsOf = (single: boolean): readonly Column[] => [
   { name: 'CHANGED', whenNarrow: 'keep' },
   { name: 'STATE', whenNarrow: 'keep' },
@@ -102,12 +102,12 @@ const receivedColumns = (single: boolean): readonly Column[] => [
   { name: 'PERIOD', whenNarrow: 'drop-last' },
   { name: 'RECIPIENT', cut: 'middle', ...(single ? { whenNarrow: 'drop', rank: 3 } : {}) },
   { name: 'CONTENTS', whenNarrow: 'drop', rank: 2 },
-  // The next commands name those that need a decision.
+  // Can be dropped, because the next commands contain the ids that need a decision.
   { name: 'DELIVERY', whenNarrow: 'drop', rank: 4 },
   { name: 'ANSWER', whenNarrow: 'drop', rank: 1 },
 ];
 
-/** Who got what. */
+/** Lists who got what. */
 async function listReceivedDeliveries(flags: ListFlags, limit: number, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const { org, report, run, to, match, period, unknown, value, after, wide } = flags;
@@ -130,7 +130,7 @@ async function listReceivedDeliveries(flags: ListFlags, limit: number, io: Comma
   printReceived(page, wide, context, io);
 }
 
-/** The deliveries of a page, and what to type next. */
+/** Prints the deliveries of a page, and the commands to type next. */
 export function printReceived(
   page: ReceivedPage,
   wide: boolean | undefined,
@@ -234,7 +234,7 @@ async function requireDeliveryId(
   });
 }
 
-/** All deliveries of a run whose result is unknown. */
+/** Decides about all deliveries of a run with an unknown result. */
 async function resolveRun(run: string, flags: ResolveFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const actor = readActor(flags);

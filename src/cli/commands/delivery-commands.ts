@@ -4,10 +4,10 @@ import type { NextCommand } from '../terminal/next-commands.ts';
 import { cutMiddle } from '../terminal/table/cell-width.ts';
 
 const RUN_DIGITS = 8;
-/** Cells, of a comment. */
+/** Maximum width of a recipient in a comment, in cells. */
 const MAX_RECIPIENT = 40;
 
-/** What a person can do about deliveries that are unknown or refused. Nothing for the others, and for notices to owners. */
+/** Commands for deliveries that are unknown or refused. None for other deliveries, nor for notices to owners. */
 export function deliveryCommands(
   rows: readonly DeliveryRow[],
   shortId: (delivery: string) => string,
@@ -27,7 +27,10 @@ export function deliveryCommands(
   ];
 }
 
-/** How the first uncertain delivery is decided, or all of its run. Each is sent again by itself. */
+/**
+ * The commands to decide about the first uncertain delivery of a run, or about all of them. To send again, each has its
+ * own command.
+ */
 export function resolveCommands(
   rows: readonly DeliveryRow[],
   shortId: (delivery: string) => string,

@@ -43,7 +43,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'REASON', whenNarrow: 'drop-last' },
 ];
 
-/** Lists the deny list, or adds to it or removes from it. */
+/** Lists the deny list, adds to it, or removes from it. */
 export async function deny(names: readonly string[], flags: DenyFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const { file, remove = false, reason, by } = flags;
@@ -81,7 +81,7 @@ export async function deny(names: readonly string[], flags: DenyFlags, io: Comma
   );
 }
 
-/** What names an address, and what it got. */
+/** Lists the definitions that name an address, and what it received. */
 export async function recipients({ of, limit, wide, json }: RecipientsFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const max = parseNumber('--limit', limit, { min: 1, max: 1000 });

@@ -120,7 +120,7 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
   print.printText(`\n${formatAssumptions(assumptions)}`);
 }
 
-/** What the flags ask for. Runs of other organizations on the same key are simulated, too. */
+/** Applies the flags to a forecast. The simulation itself includes runs of other organizations on the same key. */
 function select({ runs, keys, lateSlots, unplanned, paused }: Forecast, { key, org }: ForecastFlags): Forecast {
   const isShown = (one: { readonly org: string; readonly key?: string }): boolean =>
     (org === undefined || one.org === org) && (key === undefined || one.key === undefined || one.key.startsWith(key));
@@ -138,7 +138,7 @@ function select({ runs, keys, lateSlots, unplanned, paused }: Forecast, { key, o
   };
 }
 
-/** `+0:07`, `+13:05`, `+1:02:00`: after the slot. */
+/** The time after the slot: `+0:07`, `+13:05`, `+1:02:00`. */
 function formatDelay(ms: number): string {
   const all = Math.round(ms / SECOND_MS);
   const [hours, minutes, seconds] = [Math.floor(all / 3_600), Math.floor(all / 60) % 60, all % 60];
@@ -157,14 +157,14 @@ const formatAssumptions = ({
   `Assumed: ${processes} × ${concurrency} runs at once; a call takes ${callMs / SECOND_MS} s, rendering ${renderMs / SECOND_MS} s, delivery ${deliverMs / SECOND_MS} s${reports?.size ? `, for ${reports.size === 1 ? '1 report' : `${reports.size} reports`} as long as in the last ten runs` : ''}. Not counted: runs on demand, backfills, corrected editions and failures.`;
 
 const BARS = '▁▂▃▄▅▆▇█';
-/** Nothing in this minute. */
+/** Shown for a minute without calls. */
 const EMPTY = '·';
 const MINUTES = 60;
 
 /**
- * The tokens of a key by minute: a line for each hour with a call, of at most 80 columns. A full bar is the limit.
+ * The tokens of a key by minute, one line for each hour with a call, at most 80 columns. A full bar is the limit.
  *
- * @param zone in which hours begin; `utc` as for programs
+ * @param zone in which hours begin; `utc` for output to programs
  */
 function chartLines({ minutes, limits }: Pick<SimulatedKey, 'minutes' | 'limits'>, zone: string): string[] {
   const hours = new Map<number, number[]>();

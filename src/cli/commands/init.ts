@@ -41,7 +41,7 @@ export async function init(
     folder: resolvePath(folder ?? '.', io),
     jobs: folder === undefined ? context.config.DOCKET_JOBS : resolvePath(join(folder, 'jobs'), io),
   };
-  // Before the first prompt; checked again before writing.
+  // Fails before the first prompt if files exist. They are checked again before writing.
   if (draft.org !== undefined) await assertNoExistingFiles([], join(paths.jobs, draft.org));
   const interactive = !flags.yes && !flags.json && io.stdin.isTTY === true && io.stdout.isTTY === true;
   const signal = io.signals.stop();
@@ -56,7 +56,7 @@ export async function init(
   await assertNoExistingFiles(created, join(paths.jobs, answers.org));
   const { written, kept } = await writeFiles(created);
   if (!flags.json) {
-    // Before the checks, which may be interrupted.
+    // Printed before the checks, which may be interrupted.
     for (const path of written) print.printLine(`written  ${path}`);
     for (const path of kept) print.printLine(`kept     ${path} (exists)`);
     for (const { message } of interactive ? [] : service.errors) print.printLine(`could not query: ${message}`);
@@ -72,7 +72,7 @@ export async function init(
   io.exitCode = setup.findings.some(({ state }) => state === 'fail') ? 1 : 0;
 }
 
-/** Completes the flags: by prompts, or by the environment and defaults. Throws `usage.invalid`, `run.cancelled`. */
+/** Completes the flags with prompts, or with the environment and defaults. Throws `usage.invalid`, `run.cancelled`. */
 async function prepare(
   flagsDraft: Draft,
   { offline }: InitFlags,
@@ -85,7 +85,7 @@ async function prepare(
       return { errors: [] };
     if (interactive) createPrinter(io).printStatus(`Querying ${url}`);
     const service = await queryService({ url, key, serviceOrg }, context, signal);
-    // Files are written without the service's data, but not after a signal.
+    // Files can be written without the service's data, but not after a signal.
     signal.throwIfAborted();
     return service;
   };

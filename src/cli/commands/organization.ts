@@ -6,7 +6,7 @@ import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 
 /**
- * The settings of an organization; of the only one without a name. Throws `usage.invalid` where several are to choose from,
+ * The settings of an organization. Without a name, those of the only one. Throws `usage.invalid` if there are several,
  * `definition.not_found`, `definition.invalid`.
  */
 export function requireOrganization(jobs: Definitions, org?: string): OrgSettings {

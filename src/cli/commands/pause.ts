@@ -18,7 +18,7 @@ import { type LocalTimes, timesFor } from '../terminal/local-times.ts';
 import type { NextCommand } from '../terminal/next-commands.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 
-/** Of the id of a run, in a command. */
+/** Digits of a run's id in a command. */
 const RUN_DIGITS = 8;
 
 interface PauseFlags {
@@ -125,7 +125,10 @@ const HISTORY_COLUMNS: readonly Column[] = [
   { name: 'WHY' },
 ];
 
-/** The runs whose API key was refused: a retry that succeeds ends the pause. One that was retried already may be under way. */
+/**
+ * Commands to retry the runs whose API key was refused: a successful retry ends the pause. A run that was already
+ * retried may be running.
+ */
 async function retryCommands(
   pauses: readonly Pick<Pause, 'org' | 'run'>[],
   runs: RunStore,
@@ -142,7 +145,7 @@ async function retryCommands(
   return commands;
 }
 
-/** How each pause is ended. */
+/** The commands that end each pause. */
 export const resumeCommands = (pauses: readonly Pick<Pause, 'org' | 'report'>[]): readonly NextCommand[] =>
   pauses.map(({ org, report }) => ({
     command: `docket resume ${report === null ? org : `${org}/${report}`} --reason "…"`,
@@ -160,12 +163,12 @@ export async function resume(
   const named = parsePauseTarget(target);
   const { ended, others, next } = await withDeployment(context, async (deployment) => {
     const ended = await resumeSchedules(named, { by, reason }, deployment);
-    // A report without a definition may still be paused: the name is checked only when nothing was.
+    // A report without a definition can still be paused, so the name is checked only if no pause was ended.
     if (ended.length === 0) assertPauseTargetExists(await loadDefinitions(context.config.DOCKET_JOBS), named);
     const others = (await deployment.pauses.list()).filter(
       ({ org, report }) => org === named.org && (named.report === null || report === null || report === named.report),
     );
-    // Resuming does not repeat the run that failed.
+    // Resuming does not repeat the failed run.
     const next = await retryCommands(ended, deployment.runs);
     return { ended, others, next };
   });
@@ -195,8 +198,8 @@ function parsePauseTarget(text: string): PauseTarget {
 }
 
 /**
- * Throws `definition.not_found` with similar names. An invalid definition exists: its last good version is still scheduled,
- * and an operator may have to pause it.
+ * Throws `definition.not_found` with similar names. A report with an invalid definition exists: its last good version
+ * is still scheduled, and an operator may have to pause it.
  */
 function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget): void {
   if (report !== null) {
@@ -216,7 +219,7 @@ function assertPauseTargetExists(jobs: Definitions, { org, report }: PauseTarget
   });
 }
 
-/** Two lines: target, start, author and reason; and how the pause ends. */
+/** Two lines: target, start, author and reason; then how the pause ends. */
 export function formatPause(
   { org, report, who, why, since, key }: Pause,
   times: LocalTimes,

@@ -29,7 +29,7 @@ interface DecideFlags {
   readonly json?: boolean;
 }
 
-/** The allow-list of this machine, where it has one. The worker that sends compares with its own. */
+/** The allow-list on this machine, if there is one. The sending worker checks its own. */
 const loadedDefinitions = ({ config }: AppContext): Promise<Definitions | undefined> =>
   loadDefinitions(config.DOCKET_JOBS).catch((thrown: unknown) => {
     if (toDocketError(thrown).code === 'config.invalid') return undefined;
@@ -45,7 +45,7 @@ async function withRecipients(
   await withDecisions(context, (opened) => use(opened.recipients, opened, jobs), { decides: true, orgs });
 }
 
-/** Sends the files of a run to one more address: as the person of a token, or as the user of the shell. */
+/** Sends the files of a run to an additional address, as the person of a token or as the user of the shell. */
 export async function send(text: string, flags: SendFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const reason = parseReason(flags.reason);
@@ -88,7 +88,7 @@ export async function decide(admitted: boolean, delivery: string, flags: DecideF
   const context = await createContext(io);
   const principal = await signIn(context, io);
   await withRecipients(context, async (recipients, { runs }) => {
-    // The id of a delivery begins with the first half of its run's id.
+    // The id of a delivery starts with the first half of its run's id.
     const run = await requireRunId(delivery.slice(0, 16), runs);
     const record = await runs.get(run);
     if (record === undefined || !canSee(principal, record.org)) throw runNotFoundError(run);

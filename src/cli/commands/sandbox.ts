@@ -27,7 +27,7 @@ interface SandboxFlags {
   readonly json?: boolean;
 }
 
-/** The file appears only when it is complete. */
+/** The file only appears once it is complete. */
 async function writeAtomically(file: string, lines: Iterable<string>): Promise<void> {
   const part = `${file}.${process.pid}.part`;
   try {
@@ -98,14 +98,14 @@ export async function sandbox(flags: SandboxFlags, io: CommandIo): Promise<void>
     const signal = io.signals.stop();
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   });
-  // It runs until it is stopped: a signal is the normal end.
+  // It runs until it is stopped, so a signal is the normal end.
   io.exitCode = 0;
 }
 
-/** The default of REDIS_URL: commands in other terminals find it without the variable. */
+/** The default of REDIS_URL, so that commands in other terminals find it without the variable. */
 const REDIS_PORT = 6379;
 
-/** The companion services of `--mail` and `--redis`. */
+/** Starts the services of `--mail` and `--redis`. */
 async function startCompanions({ mail, redis }: SandboxFlags, scope: Scope, mailPort: number, io: CommandIo) {
   const smtp = mail === undefined ? undefined : scope.add(await startMailServer(resolvePath(mail, io), mailPort));
   const server = redis

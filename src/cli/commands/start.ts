@@ -39,11 +39,11 @@ export async function start(flags: StartFlags, io: CommandIo): Promise<void> {
   await withScope(async (scope) =>
     startDocket(flags.local ? await withPrivateRedis(context, scope, 'start') : context, options, events),
   );
-  // It runs until it is stopped: a signal is the normal end.
+  // It runs until it is stopped, so a signal is the normal end.
   io.exitCode = 0;
 }
 
-/** A private Redis has no deployment. Throws `usage.invalid`. */
+/** Rejects `adopt` for a private Redis, which belongs to no deployment. Throws `usage.invalid`. */
 function assertLocal({ adopt }: StartFlags, { env }: CommandIo): void {
   const other = env.REDIS_URL?.trim() ? 'REDIS_URL' : adopt ? '--adopt' : undefined;
   if (other === undefined) return;
@@ -53,7 +53,7 @@ function assertLocal({ adopt }: StartFlags, { env }: CommandIo): void {
   });
 }
 
-/** `worker,admin` or `all`. Throws `usage.invalid`. */
+/** Parses `worker,admin` or `all`. Throws `usage.invalid`. */
 function parseRoles(flag: string): ReadonlySet<Role> {
   const names = flag.split(',').map((name) => name.trim());
   const roles = names.flatMap((name) => (name === 'all' ? ROLES : ROLES.filter((role) => role === name)));

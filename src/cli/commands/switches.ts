@@ -59,7 +59,8 @@ export async function switchCommand(
   if (org !== undefined && all) throw usage(kind, 'An organization and --all were given.');
   if (reason === undefined) throw usage(kind, `${release ? 'A release' : NAMES[kind]} needs a reason.`);
   const actor = readActor({ reason, ...(flags.by === undefined ? {} : { by: flags.by }) });
-  // A hold may outlive the definitions of its organization; nothing is released for a name that is not on.
+  // A hold may outlive the definitions of its organization, so a release does not check the name. It does nothing if no
+  // switch of that name is on.
   if (org !== undefined && !release) await assertOrg(org, context);
   const target = { kind, org: org ?? null };
   await withDecisions(
@@ -133,7 +134,7 @@ async function releaseOne(
     );
 }
 
-/** The waiting runs that are named by their first digits. Throws `usage.invalid` for another one. */
+/** The full ids of waiting runs, from their first digits. Throws `usage.invalid` if no waiting run matches. */
 const idsOf = (texts: readonly string[], waiting: readonly StoppedRun[]): readonly string[] =>
   texts.map((text) => {
     const found = waiting.filter(({ record: { id } }) => text.length >= RUN_DIGITS && id.startsWith(text));
@@ -165,7 +166,7 @@ function printWaiting(waiting: readonly StoppedRun[], now: number, print: Printe
   );
 }
 
-/** Whole hours up to two days, then days: what waits for days is judged by days. */
+/** Hours up to two days, then days: for runs that wait for days, hours do not matter. */
 const ageText = (ms: number): string => {
   const hours = Math.floor(ms / HOUR_MS);
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
@@ -174,7 +175,7 @@ const ageText = (ms: number): string => {
 const sentence = (on: Switch, since: string): string =>
   `${on.kind === 'stop' ? 'Deliveries are stopped' : 'A legal hold is in force'} for ${switchScope(on)} since ${since} by ${on.by}: ${on.reason}`;
 
-/** Processes of 0.2.0 know neither switches nor the deny list. */
+/** Warns about processes of 0.2.0, which know neither switches nor the deny list. */
 export async function warnOfOlder({ redis }: DecisionContext, print: Printer): Promise<void> {
   if (!(await redisProcessRegistry(redis, { prefix: DEFAULT_KEY_PREFIX, self: 'reader' }).hasOlder())) return;
   print.printStatus(

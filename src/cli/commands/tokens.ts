@@ -100,7 +100,7 @@ function requireTokenFile({ config }: AppContext): string {
   );
 }
 
-/** A day from today on, as `YYYY-MM-DD` or as days from today. Throws `usage.invalid`. */
+/** Parses a day that is not in the past: `YYYY-MM-DD`, or a number of days from today. Throws `usage.invalid`. */
 function parseExpiryDay(text: string, now: number): string {
   const days = /^([1-9]\d{0,4})d$/.exec(text.trim())?.[1];
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
@@ -110,7 +110,10 @@ function parseExpiryDay(text: string, now: number): string {
   throw invalidOption('--expires', text, 'today or a later day as YYYY-MM-DD, or days from today such as 90d');
 }
 
-/** Records in the audit log of `REDIS_URL`; without a reachable Redis, in the log alone. Throws no error about Redis. */
+/**
+ * Writes to the audit log in `REDIS_URL`. If Redis is not reachable, writes only to the log. Never throws an error
+ * about Redis.
+ */
 async function recordOrLog(entry: AuditEntry, context: AppContext): Promise<void> {
   const { clock, log } = context;
   const recorded = await withOptionalRedis(context, async (redis) => {

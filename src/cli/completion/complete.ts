@@ -4,13 +4,13 @@ import type { Command, Option } from 'commander';
 import { RUN_STATES, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
 import type { Completion, WantedIds } from './known-ids.ts';
 
-/** What candidates are taken from. */
+/** Where candidates come from. */
 export interface CompletionSources extends DefinitionNames {
-  /** Ids of runs or deliveries. @param prefix the digits that are typed */
+  /** Ids of runs or deliveries. @param prefix the typed digits */
   findIds(wanted: WantedIds, prefix: string): Promise<readonly Completion[]>;
 }
 
-/** @param words everything after `docket`; the last word is completed and may be empty */
+/** @param words everything after `docket`; the last word is to be completed and may be empty */
 export async function complete(
   program: Command,
   words: readonly string[],
@@ -25,7 +25,7 @@ export async function complete(
   if (assigned !== null) {
     const [, flag = '', prefix = ''] = assigned;
     const option = options.find(({ long }) => long === flag);
-    // Bash splits words at "=", and replaces only the part after it.
+    // Bash splits words at "=", and only replaces the part after it.
     const flagPrefix = words.at(-1) === current ? `${flag}=` : '';
     const values = option === undefined ? [] : await optionValues(option, prefix, sources);
     return withPrefix(prefix, values).map((one) => prependPrefix(flagPrefix, one));
@@ -75,7 +75,7 @@ function joinAtEquals(words: readonly string[]): string[] {
   return joined;
 }
 
-/** The command, option and argument position that the words lead to. */
+/** Finds the command, option and argument position that the words lead to. */
 function parseTypedWords(program: Command, typed: readonly string[]) {
   let command = program;
   let position = 0;
@@ -98,7 +98,7 @@ function parseTypedWords(program: Command, typed: readonly string[]) {
   return { command, position, pending, given };
 }
 
-/** The command's options; for a group also those of its default `list`. */
+/** The command's options. A group also has those of its default subcommand `list`. */
 const availableOptions = (command: Command): readonly Option[] => [
   ...command.options,
   ...(command.commands.find((child) => child.name() === 'list')?.options ?? []),
@@ -110,16 +110,16 @@ async function optionValues(
   sources: CompletionSources,
 ): Promise<readonly Completion[]> {
   const name = /[<[]([a-z-]+)/.exec(flags)?.[1] ?? '';
-  // `--report` takes the name without the organization.
+  // `--report` takes the name without its organization.
   if (name === 'report')
     return sources.reports.map((one) => ({ value: one.slice(one.indexOf('/') + 1), description: one }));
-  // `--run <id>`.
+  // The value of `--run <id>`.
   if (name === 'id') return sources.findIds({ of: 'runs' }, current);
   return valuesForPlaceholder(name, argChoices, sources);
 }
 
 const UNFINISHED_STATES = RUN_STATES.filter((state) => !TERMINAL_STATES.has(state));
-/** Of the runs that a command can do something about; of all where it is not listed. */
+/** For commands that can only act on runs in certain states. Others complete all runs. */
 const STATES_BY_COMMAND: Readonly<Record<string, readonly RunState[]>> = {
   watch: UNFINISHED_STATES,
   cancel: [...UNFINISHED_STATES, 'held', 'awaiting_approval'],
@@ -129,10 +129,10 @@ const STATES_BY_COMMAND: Readonly<Record<string, readonly RunState[]>> = {
   retry: ['failed', 'partly_delivered', 'cancelled'],
   release: ['held'],
 };
-/** Commands that take `last` for an id. */
+/** Commands that accept `last` as an id. */
 const LAST_COMMANDS = ['show', 'get', 'watch'];
 
-/** Of an argument `<id>`: of runs, except below `docket deliveries`. */
+/** Candidates for an argument `<id>`: runs, except below `docket deliveries`. */
 async function idsOf(
   command: Command,
   current: string,
@@ -144,7 +144,7 @@ async function idsOf(
   return LAST_COMMANDS.includes(command.name()) ? [...ids, { value: 'last', description: 'the newest run' }] : ids;
 }
 
-/** By the placeholder in the help. Other placeholders have no candidates. */
+/** Candidates by the placeholder in the help. Other placeholders have none. */
 function valuesForPlaceholder(
   name: string,
   choices: readonly string[] | undefined,
@@ -173,14 +173,16 @@ function valuesForPlaceholder(
   }
 }
 
-/** Names taken from file names. */
+/** Names of definitions, from their file names. */
 export interface DefinitionNames {
   readonly orgs: readonly string[];
   /** `<org>/<report>`. */
   readonly reports: readonly string[];
 }
 
-/** Reads no definitions, to be fast and to include invalid ones. An unreadable folder has no names. */
+/**
+ * Does not read the definitions, to be fast and to include invalid ones. Returns no names if the folder is unreadable.
+ */
 export async function listDefinitionNames(jobs: string): Promise<DefinitionNames> {
   const filesOf = async (org: string) => readdir(join(jobs, org)).catch(() => []);
   const entries = await readdir(jobs, { withFileTypes: true }).catch(() => []);

@@ -11,29 +11,29 @@ import type { Environment } from '../io.ts';
 import { localTimes } from '../terminal/local-times.ts';
 import { deliveryIdCells, idCells } from '../terminal/table/cell.ts';
 
-/** A candidate for the typed word. The values `:files` and `:folders` ask the shell for its own completion. */
+/** A candidate for the typed word. The values `:files` and `:folders` request the shell's own completion. */
 export interface Completion {
   readonly value: string;
   readonly description: string;
 }
 
-/** What ids a word may be. */
+/** The ids that a word can stand for. */
 export type WantedIds =
   | { readonly of: 'runs' /** Absent: in any state. */; readonly states?: readonly RunState[] }
   | { readonly of: 'deliveries' };
 
-/** Ms: a shell waits for the answer, between two keys. */
+/** Deadline in ms. The shell waits for the candidates between two key presses. */
 const DEADLINE_MS = 600;
 const MAX_CANDIDATES = 30;
 const MAX_SCANNED_DELIVERIES = 500;
-/** Fewer typed digits fit too many of all runs. */
+/** Fewer typed digits would match too many runs. */
 const MIN_SEARCHED_DIGITS = 3;
 
 /**
- * The newest runs, or the deliveries that wait for a decision, with the first digits of their ids. Empty where Redis does not
- * answer at once, or anything else fails: a shell has no place for an error.
+ * The newest runs, or the deliveries that wait for a decision, with the first digits of their ids. Empty if Redis does
+ * not respond at once, or on any other error: a shell has no place to show it.
  *
- * @param prefix the typed digits: at least that many are given
+ * @param prefix the typed digits: candidates have at least as many
  */
 export async function findKnownIds(
   wanted: WantedIds,
@@ -47,7 +47,7 @@ export async function findKnownIds(
     const { REDIS_URL } = readConfig(env);
     const late = systemClock.sleep(DEADLINE_MS, timeout.signal).then((): readonly Completion[] => []);
     late.catch(() => {});
-    // Not a producer: the timer of each of its commands would keep the process alive after the deadline.
+    // Not a producer's client: the timers of its commands would keep the process alive after the deadline.
     redis = await openRedis(REDIS_URL, 'worker', silentLog, { connectTimeoutMs: DEADLINE_MS });
     return await Promise.race([read(redis, wanted, prefix, env), late]);
   } catch {
@@ -58,7 +58,7 @@ export async function findKnownIds(
   }
 }
 
-/** An id, and what it is. */
+/** An id and its description. */
 interface Described {
   readonly id: string;
   readonly text: string;
@@ -82,7 +82,7 @@ async function read(
     });
 }
 
-/** The newest ones; with some digits also older ones. */
+/** The newest runs. If enough digits were typed, older ones too. */
 async function findRuns(
   redis: RedisClient,
   states: readonly RunState[] | undefined,

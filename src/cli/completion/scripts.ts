@@ -1,6 +1,7 @@
 /**
- * Completion scripts by shell. `docket __complete` gets the words so far, the last one to be completed, never through `eval`.
- * It prints one candidate per line, a tab, and a description. `:files` and `:folders` ask for the shell's own completion.
+ * Completion scripts by shell. They pass the words so far to `docket __complete`, the word to complete last, and never
+ * use `eval`. The command prints one candidate per line, a tab, and a description. `:files` and `:folders` request the
+ * shell's own completion.
  */
 export const COMPLETION_SCRIPTS: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
   bash: `

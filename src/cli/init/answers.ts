@@ -8,26 +8,26 @@ import { ID_DESCRIPTION, ID_PATTERN, isZone } from '../../definitions/schema/val
 import { looksLikeSecret } from '../../definitions/yaml/secret-detection.ts';
 import type { Environment } from '../io.ts';
 
-/** The reports that `docket init` knows. */
+/** The reports that `docket init` can create. */
 export const STARTER_REPORTS = ['weekly', 'monthly', 'both'] as const;
 export type StarterReport = (typeof STARTER_REPORTS)[number];
 export const isStarterReport = (text: string): text is StarterReport =>
   (STARTER_REPORTS as readonly string[]).includes(text);
 
-/** Everything that the first organization and its reports are generated from; no secrets. */
+/** Everything needed to generate the first organization and its reports. Contains no secrets. */
 export interface Answers {
   /** Base URL of the Compliance Service. */
   readonly url: string;
   readonly key: SecretRef;
   /** The organization's folder. */
   readonly org: string;
-  /** Its name in reports; absent: the folder's. */
+  /** The name in reports. Absent: the name of the folder. */
   readonly name?: string | undefined;
   readonly serviceOrg: number | 'current';
   readonly timezone: string;
-  /** At least one. */
+  /** At least one address. */
   readonly to: readonly string[];
-  /** The allow-list: the addresses, or their domains. */
+  /** What the allow-list contains: the addresses, or their domains. */
   readonly allow: 'address' | 'domain';
   readonly owner: string;
   readonly report: StarterReport;
@@ -40,7 +40,7 @@ export interface Answers {
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Returns what is wrong with an answer, or undefined. The text never repeats the answer, which may be a secret. */
+/** Returns what is wrong with an answer, or undefined. The text never quotes the answer, which may be a secret. */
 export type Validate = (text: string) => string | undefined;
 
 const PASTED_KEY_MESSAGE =
@@ -75,12 +75,12 @@ export const validateTimezone: Validate = (text) =>
 const validateAddress: Validate = (text) =>
   canonicalAddress(text) === undefined ? 'A plain e-mail address, e.g. lead@acme.example' : undefined;
 
-/** Stricter than for recipients: owners and senders are validated as ordinary e-mail addresses. */
+/** Stricter than for recipients, because owners and senders are validated as ordinary e-mail addresses. */
 export const validateOwner: Validate = (text) =>
   validateAddress(text) ??
   (z.email().safeParse(text).success ? undefined : 'An ordinary e-mail address, e.g. ops@acme.example');
 
-/** Addresses separated by commas or spaces. */
+/** Splits a list of addresses at commas or spaces. */
 export const splitAddresses = (text: string): string[] => text.split(/[\s,;]+/).filter(Boolean);
 
 export const validateAddresses: Validate = (text) => {
@@ -97,7 +97,7 @@ export const validateSmtpUrl: Validate = (text) => {
   return 'No user or password here, since the URL is written into a file: set SMTP_URL in the environment instead.';
 };
 
-/** The URL is written into a file: no user or password. */
+/** The URL is written into a file, so it must not contain a user or password. */
 export const validateRedisUrl: Validate = (text) =>
   typeof parseRedisUrl(text) === 'string' || /@/.test(text) ? 'A Redis URL without user and password' : undefined;
 
@@ -108,7 +108,7 @@ export const validateServiceOrg: Validate = (text) =>
 
 const MAY_BE_SECRET: readonly Validate[] = [validateKeyEnv, validateKeyFile, validateSmtpUrl, validateUrl];
 
-/** A flag's answer. Throws `usage.invalid`, which does not repeat an answer that may be a secret. */
+/** The validated answer of a flag. Throws `usage.invalid`, without quoting an answer that may be a secret. */
 export function validatedFlag(flag: string, text: string, validate: Validate): string {
   const problem = validate(text);
   if (problem === undefined) return text;
@@ -133,7 +133,7 @@ export function idFromName(name: string): string | undefined {
   return ID_PATTERN.test(id) ? id : undefined;
 }
 
-/** The only `…_API_KEY` variable, which most likely contains the key. */
+/** The only variable named `…_API_KEY`, which most likely contains the key. */
 export function guessKeyVariable(env: Environment): string | undefined {
   const names = Object.keys(env).filter((name) => /_API_KEY$/.test(name) && ENV_NAME.test(name) && env[name]?.trim());
   return names.length === 1 ? names[0] : undefined;

@@ -25,10 +25,10 @@ import {
 } from './answers.ts';
 import type { ServiceInfo } from './query-service.ts';
 
-/** The answers so far. */
+/** The answers given so far. */
 export type Draft = { readonly [Name in keyof Answers]?: Answers[Name] | undefined };
 
-/** `docket init`'s flags as commander hands them over. */
+/** The flags of `docket init`, as parsed by commander. */
 export interface InitFlags {
   readonly url?: string;
   readonly keyEnv?: string;
@@ -64,7 +64,7 @@ const parseStarterReport = (text: string): StarterReport => {
   });
 };
 
-/** The answers of the flags. Throws `usage.invalid` for the first invalid one. */
+/** The answers in the flags. Throws `usage.invalid` for the first invalid one. */
 export function draftFromFlags(flags: InitFlags): Draft {
   const { url, keyEnv, keyFile, org, serviceOrg, timezone, to, allow, owner, report, smtpUrl, mailFrom } = flags;
   const parsed = <T, R>(value: T | undefined, parse: (value: T) => R): R | undefined =>
@@ -86,7 +86,7 @@ export function draftFromFlags(flags: InitFlags): Draft {
   };
 }
 
-/** The answers of the environment, without URLs that contain a password: they must not be written into a file. */
+/** The answers in the environment. Leaves out URLs with a password, which must not be written into a file. */
 export function draftFromEnvironment(env: Environment): Draft {
   const valid = (name: string, validate: Validate): string | undefined => {
     const text = env[name]?.trim();
@@ -111,7 +111,7 @@ export function systemTimezone(): string {
 /** The organization's entry at the service; undefined if unknown. */
 export function ownOrganization({ organizations = [] }: ServiceInfo, serviceOrg: number | 'current' | undefined) {
   if (typeof serviceOrg === 'number') return organizations.find(({ id }) => id === serviceOrg);
-  // Of several organizations, the service does not tell which is the key's own.
+  // If the key can access several organizations, the service does not say which one is its own.
   return organizations.length === 1 ? organizations[0] : undefined;
 }
 
@@ -129,7 +129,8 @@ export function completeAnswers(draft: Draft, service: ServiceInfo): Answers {
     ...(to === undefined ? ['--to <address>'] : []),
     ...(to !== undefined && owner === undefined ? ['--owner <address> (no recipient is an ordinary address)'] : []),
   ];
-  // Without the service's answer the name of the organization is unknown: the reason is what to correct.
+  // Without the service's response, the organization's name is unknown, so the user must first correct what caused
+  // that.
   const [failure] = service.errors;
   if (missing.length > 0 && org === undefined && failure !== undefined) {
     const { message, code, expected, got, next = '' } = failure;
@@ -152,6 +153,6 @@ export function completeAnswers(draft: Draft, service: ServiceInfo): Answers {
   return { url, key, org, name, serviceOrg, timezone, to, allow, owner, report, smtpUrl, mailFrom, redisUrl };
 }
 
-/** Whether the service's name of an organization is one line of printable text. */
+/** Whether the service's name of an organization is a single line of printable text. */
 const isLine = (name: string): boolean =>
   name.trim() !== '' && name.length <= 200 && !/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(name);

@@ -11,12 +11,12 @@ import { type Answers, quoteForShell, type StarterReport } from './answers.ts';
 export interface NewFile {
   readonly path: string;
   readonly text: string;
-  /** Of all organizations: an existing one is kept. */
+  /** Whether all organizations share it. An existing shared file is kept. */
   readonly shared: boolean;
 }
 
 export interface InitPaths {
-  /** The folder of `docket.env`. */
+  /** The folder that contains `docket.env`. */
   readonly folder: string;
   readonly jobs: string;
 }
@@ -31,7 +31,7 @@ const RECIPES_OF: Readonly<Record<StarterReport, readonly RecipeName[]>> = {
 export const reportNames = (answers: Answers): string[] =>
   RECIPES_OF[answers.report].map((name) => `${answers.org}/${name}`);
 
-/** All files that `docket init` writes, from the answers and the key's catalog. No secrets. */
+/** All files that `docket init` writes, from the answers and the key's catalog. They contain no secrets. */
 export function createFiles(
   answers: Answers,
   catalog: Catalog | undefined,
@@ -58,7 +58,7 @@ function orgYaml({ name, serviceOrg, key, timezone, to, owner, allow }: Answers)
   const all = [...new Set([...to, owner])];
   const domains = new Set(all.map((address) => canonicalDomain(address.slice(address.lastIndexOf('@') + 1)) ?? ''));
   const domain = allow === 'domain' ? [...domains] : [];
-  // Some local parts are refused even in an allowed domain.
+  // Some addresses are refused even in an allowed domain, because of the part before the @.
   const address = all.filter((to) => recipientRefusal(to, { addresses: [], domains: domain }));
   const scalars = (texts: readonly string[]) => texts.map((text) => scalar(text));
   return fillLines(readRecipe('org.yaml'), {

@@ -26,7 +26,7 @@ export interface PromptStreams {
   readonly output?: Writable;
 }
 
-/** Throws `run.cancelled` for Ctrl-C and Escape, which cause no signal during a prompt. */
+/** Throws `run.cancelled` for Ctrl-C and Escape, which send no signal during a prompt. */
 function unwrapAnswer<Value extends string | number>(answer: Value | typeof CANCEL_SYMBOL): Value {
   if (!isCancel(answer)) return answer;
   throw new DocketError('run.cancelled', 'Stopped; nothing was written.');
@@ -45,7 +45,7 @@ const textPrompt =
     return unwrapAnswer(answer).trim();
   };
 
-/** Prompts for the URL and the key unless the draft has them. The defaults are the initial values. */
+/** Prompts for the URL and the key if the draft lacks them. The defaults are the initial values. */
 export async function promptService(
   draft: Draft,
   defaults: Draft,
@@ -81,7 +81,7 @@ async function promptApiKey(defaultKey: SecretRef | undefined, streams: PromptSt
   return { env: await ask('Name of the variable', validateKeyEnv, initial) };
 }
 
-/** Prompts for the organization if the key reaches several. */
+/** Prompts for the organization if the key can access several. */
 export async function promptOrganization(
   draft: Draft,
   service: ServiceInfo,
@@ -102,7 +102,7 @@ export async function promptOrganization(
   return { ...draft, serviceOrg };
 }
 
-/** Prompts for everything else that the draft lacks. */
+/** Prompts for everything else that is missing in the draft. */
 export async function promptRemaining(
   draft: Draft,
   service: ServiceInfo,

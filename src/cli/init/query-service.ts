@@ -7,19 +7,19 @@ import type { Organization } from '../../contract/organization.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { listOrganizations } from '../../services/budgets/list-organizations.ts';
 
-/** What the service reports for a key. */
+/** What the service says about a key. */
 export interface ServiceInfo {
-  /** Absent: the key is limited to a permission, or the service could not be queried. */
+  /** Absent if the key is restricted, or the service could not be queried. */
   readonly organizations?: readonly Pick<Organization, 'id' | 'name'>[];
-  /** Absent: the key may not read metrics, or the service could not be queried. */
+  /** Absent if the key cannot read metrics, or the service could not be queried. */
   readonly catalog?: Catalog;
-  /** Why parts are absent. */
+  /** The errors that explain why parts are absent. */
   readonly errors: readonly DocketError[];
 }
 
 /**
- * Lists the organizations that the key reaches, and fetches its metric catalog, which costs one metrics call. Errors of the
- * service are returned, not thrown.
+ * Lists the organizations that the key can access, and fetches its metric catalog, which costs one metrics call.
+ * Returns errors of the service instead of throwing them.
  */
 export async function queryService(
   { url, key, serviceOrg }: { readonly url: string; readonly key: SecretRef; readonly serviceOrg: number | 'current' },
@@ -34,7 +34,7 @@ export async function queryService(
   const { portsOf, catalogOf, scope } = opened;
   const settings: OrgSettings = {
     version: 1,
-    // Appears in the key's queue of the rate limiter meanwhile.
+    // This name appears in the key's queue of the rate limiter meanwhile.
     id: 'init',
     org: serviceOrg,
     api_key: key,
@@ -46,10 +46,10 @@ export async function queryService(
       .then((ports) => listOrganizations(ports, settings, signal))
       .catch((thrown: unknown) => {
         const error = toDocketError(thrown);
-        // The key is valid, but limited to a permission: only the catalog can be read.
+        // The key is valid but restricted: only the catalog can be read.
         if (error.code !== 'api.forbidden') errors.push(error);
       });
-    // The catalog call would fail in the same way.
+    // The call for the catalog would fail in the same way.
     if (errors.length > 0) return { errors };
     const catalog = await catalogOf(settings).catch((thrown: unknown) => {
       errors.push(toDocketError(thrown));

@@ -15,10 +15,10 @@ import { createPrinter } from '../terminal/print.ts';
 const OWNER_ONLY_MODE = 0o600;
 
 /**
- * Creates the key that signs the archive, and its public part beside it (`….pub`). An existing key is replaced; its public
- * part stays in the `.pub` file, so that what it signed stays trusted.
+ * Creates the key that signs the archive, and its public part in a file beside it (`….pub`). Replaces an existing key,
+ * whose public part stays in the `.pub` file, so that its signatures remain trusted.
  *
- * @param flags `lostKey`: why the private key is lost; the new key then follows the one of the `.pub` file
+ * @param flags `lostKey`: why the private key is lost; the new key then follows the last one in the `.pub` file
  */
 export async function initSigningKey(
   path: string,
@@ -61,9 +61,9 @@ async function readExistingKey(path: string): Promise<SigningKey | undefined> {
   return text === undefined ? undefined : parseSigningKey(new Secret(text), path);
 }
 
-/** Throws `usage.invalid` where the private key is there, or its public part is not. */
+/** Throws `usage.invalid` if the private key still exists, or its public part does not. */
 async function readPublicPartOfLost(path: string): Promise<string> {
-  // A damaged file is a lost key, too.
+  // A damaged file counts as a lost key.
   const text = await readIfPresent(path);
   if (text !== undefined && isSigningKey(text, path)) {
     throw new DocketError('usage.invalid', 'The signing key is not lost.', {
@@ -103,7 +103,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   }
 }
 
-/** A half-written key would sign nothing, and the previous key would be lost. */
+/** A half-written file would be no usable key, and the previous key would be lost. */
 async function replaceFileAtomically(path: string, text: string): Promise<void> {
   const part = `${path}.${process.pid}.part`;
   try {

@@ -8,7 +8,7 @@ import type { NewFile } from './files.ts';
 
 export interface WriteResult {
   readonly written: readonly string[];
-  /** Shared files that existed already; unchanged. */
+  /** Shared files that already existed, and stay unchanged. */
   readonly kept: readonly string[];
 }
 
@@ -19,8 +19,8 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Throws `usage.invalid` with a list if the organization's folder has definitions, or any of its files exists: nothing is
- * ever overwritten.
+ * Throws `usage.invalid` with a list if the organization's folder has definitions or any of the files exists: nothing
+ * is ever overwritten.
  */
 export async function assertNoExistingFiles(files: readonly NewFile[], orgFolder: string): Promise<void> {
   const own = await readdir(orgFolder).catch((error: unknown) => {
@@ -52,8 +52,8 @@ const unwritable = (path: string, cause: unknown) =>
   });
 
 /**
- * Writes all files or none, and replaces nothing, even if other processes write at the same time. Each file appears only
- * when it is complete. Throws `usage.invalid`.
+ * Writes all files or none. Replaces nothing, even if other processes write at the same time. Each file only appears
+ * once it is complete. Throws `usage.invalid`.
  */
 export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult> {
   const written: string[] = [];
@@ -65,7 +65,7 @@ export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult
     for (const file of files) {
       at = file.path;
       folders.push(...(await createMissingFolders(dirname(file.path))));
-      // Watchers of the folder ignore dot files.
+      // Watchers of the folder ignore files whose names start with a dot.
       const part = join(dirname(file.path), `.${basename(file.path)}.${randomBytes(4).toString('hex')}.part`);
       staged.push({ file, part });
       await writeFile(part, file.text, { flag: 'wx' });
@@ -84,7 +84,7 @@ export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult
   } catch (error) {
     for (const path of written) await rm(path, { force: true });
     for (const { part } of staged) await rm(part, { force: true });
-    // The innermost first; rmdir fails for a folder that is in use by now.
+    // Innermost first. rmdir fails for a folder that is in use by now.
     for (const folder of folders.reverse()) await rmdir(folder).catch(() => {});
     throw unwritable(at, error);
   } finally {
@@ -92,7 +92,7 @@ export async function writeFiles(files: readonly NewFile[]): Promise<WriteResult
   }
 }
 
-/** Unlike `rename`, fails if the name exists. */
+/** Fails if the name exists, unlike `rename`. */
 async function moveToFinalName(part: string, path: string): Promise<void> {
   try {
     await link(part, path);

@@ -3,7 +3,7 @@ import { stripInvisible } from '../../base/text/bidi.ts';
 import type { DecisionAuthor } from '../../run/run-record.ts';
 import { invalidOption } from './option-parsers.ts';
 
-/** Flags of every command that decides: author and reason are stored with the decision. */
+/** Flags of every command that decides. Author and reason are stored with the decision. */
 export interface ActorFlags {
   readonly by?: string;
   readonly reason: string;
@@ -12,20 +12,20 @@ export interface ActorFlags {
 const MAX_REASON_LENGTH = 500;
 const MAX_NAME_LENGTH = 100;
 
-/** Throws `usage.invalid` for a text that is empty, too long or has several lines. */
+/** Throws `usage.invalid` if a text is empty, too long or has several lines. */
 export const readActor = ({ by, reason }: ActorFlags): DecisionAuthor => ({
   by: readActorName(by),
   reason: parseReason(reason),
 });
 
-/** The reason alone, where a sign-in says who decides. Throws `usage.invalid` as above. */
+/** Only the reason, if a sign-in says who decides. Throws `usage.invalid` like `readActor`. */
 export const parseReason = (reason: string, option = '--reason'): string =>
   parseSingleLine(option, reason, MAX_REASON_LENGTH);
 
-/** What Docket decides by itself has this name: it counts for limits, and is not in the audit log. */
+/** The author of Docket's own decisions. They count for limits, and are not in the audit log. */
 export const OWN_NAME = 'docket';
 
-/** The author alone. Throws `usage.invalid` as above. */
+/** Only the author. Throws `usage.invalid` like `readActor`. */
 export const readActorName = (by: string = shellUser()): string => {
   const name = parseSingleLine('--by', by, MAX_NAME_LENGTH);
   return name === OWN_NAME ? `${name} (shell)` : name;
@@ -37,7 +37,7 @@ function parseSingleLine(option: string, text: string, maxLength: number): strin
   throw invalidOption(option, text, `one line of 1 to ${maxLength} characters`);
 }
 
-/** In a container the user id may have no name. */
+/** In a container, the user id may not have a name. */
 function shellUser(): string {
   try {
     return userInfo().username;

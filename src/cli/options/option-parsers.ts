@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import { INSTANT_FORMS, type InstantContext, parseInstantText } from '../../definitions/periods/instant.ts';
 import { RUN_STATES, type RunState } from '../../run/run-record.ts';
 
-/** @param expected the values that the option takes */
+/** @param expected describes the values that the option accepts */
 export const invalidOption = (option: string, text: string, expected: string): DocketError =>
   new DocketError('usage.invalid', 'Invalid value.', {
     where: option,
@@ -12,7 +12,7 @@ export const invalidOption = (option: string, text: string, expected: string): D
     next: 'See --help.',
   });
 
-/** Throws `usage.invalid`, as all parsers here. */
+/** Throws `usage.invalid`, as all parsers in this file do. */
 export function parseNumber(
   option: string,
   text: string,
@@ -25,7 +25,7 @@ export function parseNumber(
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS };
 
-/** A duration such as `0s`, `90s`, `5m`, `1h`; ms. */
+/** Parses a duration such as `0s`, `90s`, `5m`, `1h`; returns ms. */
 export function parseDurationOption(option: string, text: string, { maxMs }: { readonly maxMs: number }): number {
   const match = /^(\d{1,6})([smh])$/.exec(text.trim());
   const value = Number(match?.[1]) * (UNIT_MS[match?.[2] ?? ''] ?? Number.NaN);
@@ -34,8 +34,8 @@ export function parseDurationOption(option: string, text: string, { maxMs }: { r
 }
 
 /**
- * An instant as epoch ms: ISO 8601 with its zone, a day, or a time before now (`parseInstantText`). Days begin in the zone in
- * which the command prints times.
+ * Parses an instant to epoch ms: ISO 8601 with its zone, a day, or a time before now (`parseInstantText`). Days start
+ * in the zone in which the command prints times.
  */
 export function parseInstant(option: string, text: string, at: InstantContext): number {
   const value = parseInstantText(text, at);
@@ -43,7 +43,7 @@ export function parseInstant(option: string, text: string, at: InstantContext): 
   throw invalidOption(option, text, INSTANT_FORMS);
 }
 
-/** Report ids are unique within an organization only. Throws `usage.invalid` for a report without one. */
+/** Throws `usage.invalid` for a report without an organization: report ids are only unique within one. */
 export function assertOrgWithReport({ org, report }: { readonly org?: string; readonly report?: string }): void {
   if (report === undefined || org !== undefined) return;
   throw new DocketError('usage.invalid', 'The option requires --org.', {
@@ -53,7 +53,7 @@ export function assertOrgWithReport({ org, report }: { readonly org?: string; re
   });
 }
 
-/** Each text is one state, or several separated by commas. */
+/** Parses states. Each text is one state, or several separated by commas. */
 export function parseRunStates(option: string, texts: readonly string[]): readonly RunState[] {
   return texts
     .flatMap((text) => text.split(','))

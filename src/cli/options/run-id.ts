@@ -12,13 +12,13 @@ import {
   resolveRunId,
 } from '../../services/runs/resolve-id.ts';
 
-/** Instead of an id: the newest recorded run. */
+/** Can replace an id, and means the newest recorded run. */
 export const LAST_RUN = 'last';
 
 /**
- * The id of the newest run on record. Throws `run.not_found` without one, `redis.unreachable`.
+ * The id of the newest run on record. Throws `run.not_found` if there is none, `redis.unreachable`.
  *
- * @param filter only of this organization and report
+ * @param filter restricts it to an organization and report
  */
 export async function findLastRunId(
   context: AppContext,
@@ -32,7 +32,7 @@ export async function findLastRunId(
   });
 }
 
-/** The full id of a run, from its id or its first digits. Throws `run.not_found`, and as `resolveRunId` does. */
+/** The full id of a run, from its id or first digits. Throws `run.not_found`, and what `resolveRunId` throws. */
 export async function requireRunId(text: string, runs: RunIdLookup): Promise<string> {
   const id = await resolveRunId(text, runs, '*');
   if (id !== undefined) return id;
@@ -42,16 +42,16 @@ export async function requireRunId(text: string, runs: RunIdLookup): Promise<str
   });
 }
 
-/** The same without a look-up for a full id. Throws `redis.unreachable` only for a short one. */
+/** Like `requireRunId`, but does not look up a full id. For a short one throws `redis.unreachable` as well. */
 export async function expandRunId(context: AppContext, text: string): Promise<string> {
   if (text === LAST_RUN) return findLastRunId(context);
   return isFullId(text) ? text : withDecisions(context, ({ runs }) => requireRunId(text, runs));
 }
 
 /**
- * The same for commands that show archived runs: searches the archive for runs that Redis does not have, and while Redis
- * cannot be reached. Undefined if no run has it; throws `redis.unreachable` where only Redis may have it. A full id is not
- * looked up.
+ * For commands that show archived runs: like `requireRunId`, but also searches the archive if Redis does not have the
+ * run or is unreachable. Undefined if no run matches. Throws `redis.unreachable` if only Redis may have the run. Does
+ * not look up a full id.
  */
 export async function findRunId(context: AppContext, given: string): Promise<string | undefined> {
   if (given === LAST_RUN) return findLastRunId(context);
@@ -60,12 +60,12 @@ export async function findRunId(context: AppContext, given: string): Promise<str
   const recorded = await findRecordedRunId(context, text);
   if (typeof recorded === 'string') return recorded;
   const archived = await findArchivedRunId(context, text);
-  // Whether there is a record is unknown.
+  // Redis is unreachable, so there may still be a record.
   if (archived === undefined && recorded !== undefined) throw recorded.outage;
   return archived;
 }
 
-/** The error instead of an id while Redis cannot be reached. */
+/** The id, or the error if Redis is unreachable. */
 const findRecordedRunId = (
   context: AppContext,
   text: string,

@@ -3,14 +3,14 @@ import type { Deployment } from '../../services/deployment/deployment.ts';
 import type { Titles } from '../../services/listings/match-reports.ts';
 import { type RunParts, runPartsFilter } from '../../services/listings/run-parts.ts';
 
-/** Options of listings that match parts. */
+/** Options of listings that match a part of a value. */
 export type RunPartsFlags = RunParts;
 
 const NO_TITLES: Titles = { reports: new Map(), sources: new Map(), orgs: new Map() };
 
 /**
- * The filter of these options; titles are searched where this machine has the definitions. Throws `usage.invalid` for a
- * text that is no period, and for one that matches too many recipients.
+ * The filter for these options. Searches titles if this machine has the definitions. Throws `usage.invalid` for an
+ * invalid period, or for a text that matches too many recipients.
  */
 export async function readRunParts(
   { match, to, error, period }: RunPartsFlags,

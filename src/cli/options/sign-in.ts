@@ -8,11 +8,10 @@ import type { CommandIo } from '../io.ts';
 import { isTerminal } from '../terminal/style.ts';
 
 /**
- * Signs in with the token of `DOCKET_TOKEN`, or one that is typed at a prompt that does not show it. It is verified against
+ * Signs in with the token in `DOCKET_TOKEN`, or one typed at a hidden prompt. Verifies it against
  * `DOCKET_ADMIN_TOKENS`, as the admin route does.
- *
- * Throws `usage.invalid` without a token and without a terminal, `auth.invalid` and `auth.expired` for one that is not
- * accepted, `config.invalid` without a token file.
+ * Throws `usage.invalid` without a token and a terminal, `auth.invalid` and `auth.expired` for a rejected token,
+ * `config.invalid` without a token file.
  */
 export async function signIn({ config, clock, registerSecret }: AppContext, io: CommandIo): Promise<Principal> {
   const file = requireVariable(
@@ -38,7 +37,7 @@ export async function signIn({ config, clock, registerSecret }: AppContext, io: 
   );
 }
 
-/** Whether a command could sign in: with `DOCKET_TOKEN`, or somebody who types. */
+/** Whether a command can sign in: `DOCKET_TOKEN` is set, or somebody can type a token. */
 export const hasToken = ({ config }: Pick<AppContext, 'config'>): boolean => config.DOCKET_TOKEN !== undefined;
 
 async function promptToken(io: CommandIo): Promise<string> {
@@ -56,7 +55,7 @@ async function promptToken(io: CommandIo): Promise<string> {
   throw new DocketError('run.cancelled', 'Nothing was decided: no token was given.', { next: 'Try again.' });
 }
 
-/** Throws `run.not_found` for the run of an organization that the token may not see. */
+/** Throws `run.not_found` for a run of an organization that the token may not see. */
 export async function assertSees(
   principal: Principal,
   run: string,

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { CommandIo } from '../io.ts';
 import type { DocketCommand } from './command.ts';
 
-/** Commands on what the archive keeps: corrections, readings, runs. They belong to the results in the help. */
+/** Commands for the contents of the archive: corrections, readings, runs. The help lists them with the results. */
 export function addArchiveCommands(program: DocketCommand, io: CommandIo): void {
   const corrections = program
     .command('corrections')

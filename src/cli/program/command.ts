@@ -1,17 +1,17 @@
 import { Command, Option } from 'commander';
 
-/** Commander's command, with shorthands for the options and texts that several commands have. */
+/** Commander's command, with shorthands for options and texts that several commands share. */
 export class DocketCommand extends Command {
   override createCommand(name?: string): DocketCommand {
     return new DocketCommand(name);
   }
 
-  /** An option that takes one of `values`. */
+  /** Adds an option with a fixed set of values. */
   choice(flags: string, description: string, values: readonly string[], fallback?: string): this {
     return this.addOption(new Option(flags, description).choices(values).default(fallback));
   }
 
-  /** The flags of every command that decides: author and reason are stored with the decision. */
+  /** Adds the flags of every command that decides. Author and reason are stored with the decision. */
   actor(): this {
     return this.requiredOption('--reason <text>', 'why; stored with the decision').option(
       '--by <name>',
@@ -19,7 +19,7 @@ export class DocketCommand extends Command {
     );
   }
 
-  /** The filters of commands that decide about many, and the confirmation of what they have printed. */
+  /** Adds the filters of commands that decide about many items, and the option that confirms a printed preview. */
   many(): this {
     return this.option('--org <org>', 'instead of ids: all of this organization')
       .option('--report <report>', 'of this report, with --org')
@@ -33,11 +33,11 @@ export class DocketCommand extends Command {
       .option('--confirm <digest>', 'decide about exactly what the preview with this digest has shown');
   }
 
-  /** The flag of every listing, which on a terminal is as wide as that. */
+  /** Adds the flag of every listing. On a terminal, a listing is otherwise as wide as the terminal. */
   wide(): this {
     return this.option('--wide', 'on a terminal: every column, complete ids and exact UTC times, as in a pipe');
   }
-  /** The help below the options. */
+  /** Adds text below the options. */
   details(text: string): this {
     return this.addHelpText('after', text);
   }

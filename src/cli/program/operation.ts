@@ -97,7 +97,7 @@ Examples:
       const names = await listDefinitionNames(resolvePath(io.env.DOCKET_JOBS || 'jobs', io));
       const sources: CompletionSources = {
         ...names,
-        // Imported late: it loads the client of Redis.
+        // Imported late, because it loads the Redis client.
         findIds: async (wanted, prefix) =>
           (await import('../completion/known-ids.ts')).findKnownIds(wanted, prefix, io.env),
       };

@@ -280,7 +280,7 @@ Examples:
   addRecipientCommands(deliveries, io);
 }
 
-/** The commands below `docket deliveries` that add recipients to a run. */
+/** The subcommands of `docket deliveries` that add recipients to a run. */
 function addRecipientCommands(deliveries: DocketCommand, io: CommandIo): void {
   deliveries
     .command('send')

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The reports that `docket new` and `docket init` can write. Each is a YAML file beside this one: a report for the metrics that
- * most organizations have. It is written but for four things:
+ * The reports that `docket new` and `docket init` can write. Each is a YAML file in this folder: a report for metrics
+ * that most organizations have. It is written unchanged, with four exceptions:
  *
- * - A line with `<name>` is written once for each value of that name, so not at all without one.
- * - `safe: true`: every organization has the section's metrics (specification §2.6), so it is used without a catalog.
+ * - A line with `<name>` is written once for each value of that name, so not at all if there is none.
+ * - `safe: true`: every organization has the section's metrics (specification §2.6), so it is used even without a
+ *   catalog.
  * - `current: true`: the section's metrics are current counts. In other sections they are metrics of a period.
- * - `prepare` is left out where nothing can be fetched before the slot.
+ * - `prepare` is left out if nothing can be fetched before the slot.
  */
 export const RECIPES = {
   'weekly-kpi': {
@@ -38,10 +39,13 @@ export const RECIPES = {
 export type RecipeName = keyof typeof RECIPES;
 export const RECIPE_NAMES = Object.keys(RECIPES) as readonly RecipeName[];
 
-/** The text of a file beside this one. */
+/** The text of a file in this folder. */
 export const readRecipe = (file: string): string => readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
 
-/** Writes each line with the name of a value, such as `<owner>`, once for each of these values. Other lines stay. */
+/**
+ * Writes each line that has a placeholder, such as `<owner>`, once for each value of that name. Other lines stay
+ * unchanged.
+ */
 export const fillLines = (text: string, values: Readonly<Record<string, readonly string[]>>): string =>
   text.replace(/^.*?<(\w+)>.*\n/gm, (line, name: string) =>
     (values[name] ?? [`<${name}>`]).map((value) => line.replace(`<${name}>`, () => value)).join(''),

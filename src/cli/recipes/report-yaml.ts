@@ -6,24 +6,27 @@ import { MAX_SPLIT_VALUES } from '../../definitions/schema/split.ts';
 import { fillLines, RECIPES, type RecipeName, readRecipe } from './recipe.ts';
 import { scalar, targetsHint } from './suggested-targets.ts';
 
-/** What a report is written with besides its recipe. */
+/** What a report needs besides its recipe. */
 export interface ReportOptions {
-  /** The file's stem. */
+  /** The name of the file without its extension. */
   readonly report: string;
-  /** Default: the recipe's. */
+  /** Default: the title in the recipe. */
   readonly title?: string | undefined;
   readonly owner: string;
   /** At least one recipient. */
   readonly to: readonly string[];
-  /** A folder that the organization allows for deliveries; absent: none is known. */
+  /** A folder that the organization allows for deliveries. Absent: none is known. */
   readonly folder?: string | undefined;
-  /** Who may approve: keys of `people`. Absent or empty: the account of the owner. */
+  /** Who may approve: keys of `people`. Absent or empty: the owner's account. */
   readonly approvers?: readonly string[] | undefined;
-  /** `org.yaml` has units. */
+  /** Whether `org.yaml` has units. */
   readonly hasUnits?: boolean;
-  /** The organization's weeks do not begin on Monday, as the service's do: weekly rows are refused. */
+  /**
+   * Whether the organization's weeks start on another day than Monday, on which the service's weeks start. Weekly rows
+   * are then refused.
+   */
   readonly withoutWeeks?: boolean;
-  /** Seconds after a day until its figures are complete (`data_ready`). Absent: Docket's default. */
+  /** Seconds after the end of a day until its figures are complete (`data_ready`). Absent: Docket's default. */
   readonly dataReady?: number | undefined;
 }
 
@@ -31,14 +34,14 @@ export interface NewReport {
   readonly text: string;
   /** Ids of its sections. */
   readonly sections: readonly string[];
-  /** Metrics of the recipe that the catalog does not have, so that no section has them. */
+  /** Metrics of the recipe that are missing in the catalog, and therefore in the report. */
   readonly leftOut: readonly string[];
 }
 
-/** Recipes with `prepare` begin to prepare at six. */
+/** Recipes with `prepare` start to prepare at six o'clock. */
 const PREPARED_BELOW_S = 6 * 3600;
 
-/** A section of a recipe or of a report is a paragraph. The first one follows a heading. */
+/** A section of a recipe or report is a paragraph. The first section follows a heading. */
 const SECTION = /(?:^ {2}# .*\n)+ {2}- id: (?:.+\n)+/gm;
 const sectionSchema = z.object({
   id: z.string(),
@@ -52,9 +55,9 @@ const sectionSchema = z.object({
 const parseSection = (text: string) => z.tuple([sectionSchema]).parse(parse(text))[0];
 
 /**
- * The file of a report: the sections of the recipe that the catalog can answer, and comments that say what else there is. Without
- * a catalog it has the sections that every organization can have. It always has a section: a catalog with none of the recipe's
- * metrics gives one with its own first metrics. A catalog without any metric is ignored.
+ * The file of a report: the sections of the recipe that the catalog supports, and comments about further metrics.
+ * Without a catalog, it has the sections that every organization can have. There is always a section: if the catalog
+ * has none of the recipe's metrics, it contains the catalog's first metrics. A catalog without any metric is ignored.
  */
 export function reportYaml(name: RecipeName, options: ReportOptions, catalog: Catalog | undefined): NewReport {
   const { owner, to, approvers = [], title = RECIPES[name].title } = options;
@@ -95,7 +98,7 @@ export function reportYaml(name: RecipeName, options: ReportOptions, catalog: Ca
   };
 }
 
-/** Without the fields that only recipes have, and with its last two metrics as an example. */
+/** Removes the fields that only recipes have. The last two metrics become an example. */
 const writeSection = (text: string): string =>
   fillLines(text.replace(/^ {4}(safe|current): true\n/gm, ''), {
     last: [parseSection(text).metrics.slice(-2).join(', ')],
@@ -118,7 +121,10 @@ const ownSection = (metrics: Catalog['metrics'], totals: boolean): string =>
     metrics:
 ${metrics.map(({ id }) => `      - ${scalar(id)}\n`).join('')}${totals ? '    totals: true\n' : '    current: true\n'}`;
 
-/** The section with the metrics, dimensions, granularity and order that the catalog allows; undefined without any metric. */
+/**
+ * The section with the metrics, dimensions, granularity and order that the catalog allows. Undefined if it has no
+ * metric.
+ */
 function fitToCatalog(text: string, { metrics: known, dimensions: listed, limits }: Catalog): string | undefined {
   const wish = parseSection(text);
   const metrics = wish.metrics
@@ -138,7 +144,7 @@ function fitToCatalog(text: string, { metrics: known, dimensions: listed, limits
     ...(dimensions.length > 0 ? [] : ['dimensions']),
     ...(hasBuckets ? [] : ['granularity']),
     ...(order !== undefined && metrics.some(({ id }) => id === order[0].by) ? [] : ['order']),
-    // The chart was meant for all axes: fewer may leave nothing to draw.
+    // The chart needs all axes. With fewer, there may be nothing to draw.
     ...(hasBuckets && dimensions.length === wish.dimensions.length ? [] : ['chart']),
   ];
   return text.replace(/^ {4}(?:(\w+):.*| {2}- (\S+))\n/gm, (line, field?: string, id?: string) =>
@@ -146,7 +152,7 @@ function fitToCatalog(text: string, { metrics: known, dimensions: listed, limits
   );
 }
 
-/** The values that get a pack: those of the catalog, or an example. */
+/** The values that get a pack: those in the catalog, or an example. */
 function splitValues(catalog: Catalog | undefined): readonly string[] {
   const values = catalog?.dimensions.find(({ id }) => id === 'profile.group')?.values ?? [];
   return values.length === 0 ? ['Retail'] : values.slice(0, MAX_SPLIT_VALUES).map(({ value }) => value);
@@ -154,7 +160,7 @@ function splitValues(catalog: Catalog | undefined): readonly string[] {
 
 const MAX_LISTED_METRICS = 100;
 
-/** Further metrics of the key, as comments. Labels are foreign text: they must not end the comment. */
+/** Further metrics of the key, as comments. Their labels are external text, and must not end the comment. */
 function otherMetrics(used: readonly string[], catalog: Catalog | undefined): string {
   if (catalog === undefined) {
     return '\n# Written without the metric catalog: `docket check` reports metrics that your API key cannot read.\n';

@@ -3,16 +3,18 @@ import { z } from 'zod';
 import { type Catalog, isCurrentCount } from '../../contract/catalog.ts';
 import { readRecipe } from './recipe.ts';
 
-/** A YAML scalar on one line, quoted only if needed. It may end with a space that YAML does not trim, such as U+00A0. */
+/**
+ * A single-line YAML scalar, quoted only if needed. It may end with a space that YAML does not trim, such as U+00A0.
+ */
 export const scalar = (text: string, defaultStringType: 'PLAIN' | 'QUOTE_DOUBLE' = 'PLAIN'): string =>
   stringify(text, { lineWidth: 0, blockQuote: false, defaultStringType }).replace(/\n$/, '');
 
 const suggestionSchema = z.tuple([
-  // The metric must have this unit, so that the amounts fit.
+  // The metric must have this unit, because the suggested amounts are in it.
   z.object({ metric: z.string(), unit: z.string(), current: z.boolean().default(false) }),
 ]);
 
-/** Suggestions that fit the catalog: the metric, and the lines of its target. */
+/** The suggestions that fit the catalog: the metric, and the lines of its target. */
 const fittingSuggestions = (catalog: Catalog | undefined) =>
   readRecipe('suggested-targets.yaml')
     .split('\n\n')
@@ -26,7 +28,7 @@ const fittingSuggestions = (catalog: Catalog | undefined) =>
         : [];
     });
 
-/** Targets for these metrics as a comment of a report; empty if none is suggested. */
+/** Suggested targets for these metrics, as a comment of a report. Empty if there are none. */
 export function targetsHint(metrics: readonly string[], catalog: Catalog | undefined): string {
   const fitting = fittingSuggestions(catalog);
   const [suggested] = metrics.flatMap((metric) => fitting.find(({ id }) => id === metric) ?? []);
@@ -37,10 +39,10 @@ export function targetsHint(metrics: readonly string[], catalog: Catalog | undef
 ${suggested.lines.map((line) => `#   ${line}\n`).join('')}`;
 }
 
-/** `targets.yaml` without targets, and as comments some that fit the catalog. */
+/** A `targets.yaml` without targets, and with comments that suggest some for the catalog. */
 export function targetsYaml({ owner }: { readonly owner: string }, catalog: Catalog | undefined): string {
   const fitting = fittingSuggestions(catalog).map(({ lines }) => lines);
-  // Ids are foreign text: one that does not look like an id could end the comment.
+  // Ids are external text: one that does not look like an id could end the comment.
   const first = catalog?.metrics.find(({ id }) => /^[\w.-]+$/.test(id));
   const other = first === undefined ? [] : [[`- metric: ${scalar(first.id)}`, '  better: higher']];
   const [one, ...more] = fitting.length > 0 ? fitting : other;

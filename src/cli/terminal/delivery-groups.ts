@@ -1,4 +1,4 @@
-/** A delivery, as far as a listing of a run's deliveries shows it. */
+/** The parts of a delivery that a listing of a run's deliveries shows. */
 export interface ListedDelivery {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
@@ -7,17 +7,17 @@ export interface ListedDelivery {
   readonly detail: string | null;
 }
 
-/** Recipients that are named where nothing needs to be done about them. */
+/** Maximum recipients to name if nothing needs to be done about them. */
 const MAX_NAMED = 3;
 
-/** Deliveries of one target with the same result, in the order of their first ones. */
+/** Groups the deliveries of a target that have the same result, in the order in which they first appear. */
 export function groupDeliveries<Delivery extends ListedDelivery>(
   deliveries: readonly Delivery[],
 ): readonly Delivery[][] {
   const groups = new Map<string, Delivery[]>();
   for (const delivery of deliveries) {
     const { target, state, detail } = delivery;
-    // Of what was sent, the server's answer differs from recipient to recipient and tells nothing.
+    // For sent deliveries, the server's response differs between recipients and does not matter.
     const key = JSON.stringify([target, state, state === 'sent' ? null : detail]);
     groups.set(key, [...(groups.get(key) ?? []), delivery]);
   }
@@ -25,8 +25,8 @@ export function groupDeliveries<Delivery extends ListedDelivery>(
 }
 
 /**
- * One line for the recipients of one target with the same result: `sent     0-email → a@acme.example, b@… and 38 more`.
- * Recipients who may not have it are all named, with the reason.
+ * One line for the recipients of a target with the same result: `sent     0-email → a@acme.example, b@… and 38 more`.
+ * Recipients who may not get it are all named, with the reason.
  */
 export const deliveryLines = (deliveries: readonly ListedDelivery[]): readonly string[] =>
   groupDeliveries(deliveries).map(formatGroup);

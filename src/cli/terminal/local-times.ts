@@ -3,29 +3,29 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { CommandIo, Environment } from '../io.ts';
 import { isTerminal } from './style.ts';
 
-/** Instants as the person at the terminal reads them. Epoch ms. */
+/** Formats instants (epoch ms) for the person at the terminal. */
 export interface LocalTimes {
   /** At most 12 characters: `40 s ago`, `in 3 min`, `5 h ago`, `Mon 08:00`, `16 Nov 08:00`, `16 Nov 2025`. */
   relative(at: number): string;
-  /** `Mon 23 Nov 08:00:12`; with the year if it is another one. */
+  /** `Mon 23 Nov 08:00:12`; includes the year if it is not the current one. */
   exact(at: number): string;
   /** `Europe/Zurich (UTC+01:00)`. */
   readonly zone: string;
 }
 
-/** Hours ago count up to here; then the time of the day tells more. */
+/** Up to this age, times are shown as hours ago. After that, the time of day is more useful. */
 const MAX_HOURS_MS = 6 * HOUR_MS;
-/** Below a week a weekday is unambiguous. */
+/** A weekday is unambiguous within a week. */
 const MAX_WEEKDAY_MS = 6 * DAY_MS;
 
-/** The zone of the person at the terminal, for Luxon. Other forms of TZ, such as CET-1CEST, are understood by Node alone. */
+/** The zone of the person at the terminal, for Luxon. Only Node understands other forms of TZ, such as CET-1CEST. */
 export const localZone = ({ TZ }: Environment): string =>
   TZ !== undefined && IANAZone.isValidZone(TZ) ? TZ : 'system';
 
 /** @param now epoch ms */
 export function localTimes(now: number, env: Environment): LocalTimes {
   const zone = localZone(env);
-  // In British English September has four letters.
+  // British English abbreviates September to four letters.
   const local = (at: number) => DateTime.fromMillis(at, { zone, locale: 'en-US' });
   const today = local(now);
   return {
@@ -47,7 +47,7 @@ export function localTimes(now: number, env: Environment): LocalTimes {
   };
 }
 
-/** Of what a command prints: local on a terminal; in a pipe, in a file and with `wide`, ISO instants in UTC. */
+/** The times that a command prints: local on a terminal; ISO instants in UTC in a pipe, in a file and with `wide`. */
 export function timesFor(
   { stdout, env }: Pick<CommandIo, 'stdout' | 'env'>,
   now: number,

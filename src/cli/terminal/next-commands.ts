@@ -4,11 +4,11 @@ import { wrapText } from './wrap.ts';
 /** A command to type next. */
 export interface NextCommand {
   readonly command: string;
-  /** What it is for, in a few words. */
+  /** Its purpose in a few words. */
   readonly why: string;
 }
 
-/** A word of a command as a shell takes it. */
+/** Quotes a word for a shell. */
 export const quoteWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
@@ -16,12 +16,12 @@ const HEADING = 'Next:';
 const INDENT = '  ';
 const MARK = `${INDENT}# `;
 
-/** Cells; a comment behind a longer command would start too far to the right. */
+/** Width in cells. After a longer command, the comment would start too far to the right. */
 const MAX_COMMENTED = 48;
 
 /**
- * The form of `docket init`: the commands below each other, each with a comment behind it, or above it where the line has no
- * room. A command is never wrapped: it is to be copied.
+ * Formats commands like `docket init`: one per line, each followed by a comment, or with the comment above if the line
+ * has no space. Commands are never wrapped, because they are copied.
  *
  * @param dim the style of a comment
  */

@@ -9,16 +9,16 @@ export interface NamedFile {
 
 /** The files of one output, in their order. */
 export interface FileGroup<File extends NamedFile = NamedFile> {
-  /** `XLSX`, `PDF`, `CSV`; of others their extension. */
+  /** `XLSX`, `PDF`, `CSV`; for other files their extension. */
   readonly kind: string;
   readonly files: readonly File[];
-  /** What belongs to them and is not listed by itself: the schemas of CSV files. */
+  /** Files that belong to them and are not listed separately: the schemas of CSV files. */
   readonly companions: readonly File[];
 }
 
 const SCHEMA_ENDING = '.schema.json';
 
-/** Groups the files of a run by output: a report in CSV has a file for each section, and a schema for each file. */
+/** Groups the files of a run by output. A report in CSV has a file for each section, and a schema for each file. */
 export function groupFiles<File extends NamedFile>(files: readonly File[]): readonly FileGroup<File>[] {
   const groups = new Map<string, { kind: string; files: File[]; companions: File[] }>();
   for (const file of files) {
@@ -31,7 +31,7 @@ export function groupFiles<File extends NamedFile>(files: readonly File[]): read
   return [...groups.values()];
 }
 
-/** `Weekly KPIs 2026-W47.xlsx (35 KB)`; several: `14 CSV files and their schemas (112 KB)`. */
+/** `Weekly KPIs 2026-W47.xlsx (35 KB)`; for several files `14 CSV files and their schemas (112 KB)`. */
 export function formatFileGroup({ kind, files, companions }: FileGroup): string {
   const bytes = formatByteCount([...files, ...companions].reduce((sum, file) => sum + file.bytes, 0));
   const [only, ...more] = files;

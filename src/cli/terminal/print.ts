@@ -8,25 +8,25 @@ import { wrapText } from './wrap.ts';
 
 export type { Column } from './table/fit-columns.ts';
 
-/** Where a command prints: its result on stdout, progress and remarks on stderr. */
+/** Prints for a command: its result on stdout, progress and remarks on stderr. */
 export interface Printer {
   /** The only JSON document that a `--json` command prints on stdout. */
   printJson(document: unknown): void;
-  /** As it is: for what is copied or read by programs. */
+  /** Prints a line unchanged, for text that is copied or read by programs. */
   printLine(line?: string): void;
-  /** Sentences, a label and its value; several lines. A terminal gets them wrapped at its width. */
+  /** Prints sentences, or a label and its value; may have several lines. Wraps them at the width of a terminal. */
   printText(text: string): void;
-  /** @param options.wide as in a pipe: every column, exact and uncut */
+  /** @param options.wide prints as in a pipe: every column, exact and uncut */
   printTable(
     columns: readonly (string | Column)[],
     rows: readonly (readonly (string | Cell)[])[],
     options?: { readonly wide?: boolean | undefined },
   ): void;
-  /** A remark on stderr; wrapped as text. */
+  /** Prints a remark on stderr, wrapped like text. */
   printStatus(line: string): void;
   /**
-   * What to type next. Behind a listing on a terminal alone, where a person reads it; `always` where it is part of the
-   * result. Nothing for an empty list.
+   * Prints the commands to type next. After a listing only on a terminal, where a person reads it; with `always`,
+   * everywhere. Prints nothing for an empty list.
    */
   printNext(commands: readonly NextCommand[], options?: { readonly always?: boolean }): void;
 }

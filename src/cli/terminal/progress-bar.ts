@@ -6,15 +6,15 @@ import { wrapText } from './wrap.ts';
 
 export interface ProgressBar {
   /**
-   * @param total 0 while it is not known
-   * @param label behind the bar; a function is called at each redraw, for countdowns
+   * @param total 0 while it is unknown
+   * @param label after the bar; a function is called at each redraw, for countdowns
    */
   set(done: number, total: number, label: string | (() => string)): void;
 }
 
 /** Progress bars at the bottom of a terminal. */
 export interface ProgressBars {
-  /** False when stderr is not a terminal: bars draw nothing, and progress has to be printed as lines. */
+  /** False if stderr is not a terminal. Bars then draw nothing, and progress must be printed as lines. */
   readonly isVisible: boolean;
   add(name: string): ProgressBar;
   /** Prints a line above the bars. */
@@ -24,7 +24,7 @@ export interface ProgressBars {
 }
 
 const BAR_WIDTH = 24;
-/** Cells; a third of the line if that is more. */
+/** Minimum width in cells. A third of the line if that is more. */
 const MIN_NAME_WIDTH = 16;
 const FILLED_CELL = '█';
 const EMPTY_CELL = '░';
@@ -36,8 +36,8 @@ interface BarPayload {
 }
 
 /**
- * Bars on stderr. In a pipe, a file and on a `dumb` terminal nothing is drawn, and `printLine` writes plain lines. On SIGINT
- * and SIGTERM the bars are cleared before the command stops.
+ * Draws bars on stderr. In a pipe, a file or a `dumb` terminal it draws nothing, and `printLine` writes plain lines. On
+ * SIGINT and SIGTERM, clears the bars before the command stops.
  */
 export function openProgressBars({
   stderr: stream,
@@ -53,10 +53,10 @@ export function openProgressBars({
     fps: 5,
     clearOnComplete: true,
     hideCursor: true,
-    // Never `ESC[?7l`: a process that is killed would leave a terminal that truncates long lines.
+    // Never use `ESC[?7l`: a killed process would leave behind a terminal that truncates long lines.
     linewrap: true,
     emptyOnZero: true,
-    // A printed line scrolls the bars away; unchanged bars must be drawn again as well.
+    // A printed line scrolls the bars away, so unchanged bars must be redrawn too.
     forceRedraw: true,
   });
   let open = true;
@@ -65,7 +65,7 @@ export function openProgressBars({
     open = false;
     removeListener();
     if (!bars.isActive) return;
-    // Pending lines are written with the next redraw, which is this one.
+    // Pending lines are written at the next redraw, which is this one.
     bars.update();
     bars.stop();
   };
@@ -83,7 +83,7 @@ export function openProgressBars({
       };
     },
     printLine: (line) => {
-      // The library clears one line before it writes; the rest of another bar may be on it.
+      // The library only clears one line before it writes, and others may contain the rest of a bar.
       if (bars.isActive) bars.log(`${wrapped(line).replaceAll('\n', `${CLEAR_RIGHT}\n`)}${CLEAR_RIGHT}\n`);
       else printLine(wrapped(line));
     },
@@ -91,7 +91,7 @@ export function openProgressBars({
   };
 }
 
-/** One column stays free: a terminal wraps when its last column is written. */
+/** Leaves one column free, because a terminal wraps when its last column is written. */
 const formatBar = (ratio: number, width: number, { name, label }: BarPayload): string => {
   const filled = Math.round(ratio * BAR_WIDTH);
   const text = typeof label === 'string' ? label : label();

@@ -5,12 +5,12 @@ import { groupFiles } from './output-groups.ts';
 import type { ProgressBars } from './progress-bar.ts';
 import { formatSecondsUntil } from './run-snapshot-lines.ts';
 
-/** @param options.ending whether the end of the run is a line, too; not where its result follows */
+/** @param options.ending whether the end of the run is also a line; false if its result follows */
 export interface RunProgressOptions {
   readonly ending?: boolean;
 }
 
-/** Shows a run's progress: one line per stage; on a terminal, calls and waits for tokens are a bar. */
+/** Shows a run's progress with one line per stage. On a terminal, calls and waits for tokens are a bar. */
 export function showRunProgress(
   report: string,
   bars: ProgressBars,
@@ -51,10 +51,10 @@ export function showRunProgress(
   };
 }
 
-/** Ms between two lines that say that calls wait for tokens; a bar shows each. */
+/** Minimum ms between two lines about calls that wait for tokens. A bar shows each wait. */
 const WAIT_LINE_INTERVAL_MS = 30_000;
 
-/** A line when a stage has ended, with what it did. */
+/** Prints a line at the end of each stage, with what it did. */
 function stageLines(
   report: string,
   { isVisible, printLine }: ProgressBars,
@@ -86,13 +86,13 @@ function stageLines(
         if (event.saved) calls.cached += 1;
         return;
       case 'rendered':
-        // All files are reported at once, after they were archived: one line for them, when the last is known.
+        // Files are reported all at once after archiving, so one line describes them when the last one is known.
         if (files.length === 0)
           queueMicrotask(() => line('render', `${formatFiles(files)}, ${formatElapsed(renderMs)}`));
         files.push(event);
         return;
       case 'delivered':
-        // Notices are no deliveries of the report.
+        // Notices are not deliveries of the report.
         if (event.target !== NOTICE_TARGET) delivered.push(event);
         return;
       case 'snoozed':
@@ -127,7 +127,7 @@ const formatFiles = (files: readonly { readonly name: string; readonly bytes: nu
   return `${groups.join(', ')} (${formatByteCount(files.reduce((sum, { bytes }) => sum + bytes, 0))})`;
 };
 
-/** `38 sent, 2 unknown`, by the last state of each recipient. */
+/** `38 sent, 2 unknown`, from the last state of each recipient. */
 function countStates(events: readonly DeliveredEvent[]): string {
   const last = new Map(events.map(({ target, recipient, state }) => [`${target} ${recipient}`, state]));
   const counts = new Map<string, number>();

@@ -2,14 +2,14 @@ import type { RunSnapshot } from '../../run/live-progress.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
 import { deliveryLines } from './delivery-groups.ts';
 
-/** `calls`: progress of the calls, which a bar shows on a terminal. */
+/** `calls`: progress of the calls, which is a bar on a terminal. */
 export interface ProgressLine {
   readonly of: 'calls' | 'run';
   readonly text: string;
 }
 
 /**
- * The changes between two snapshots of a run, as lines. Changes between polls that were reverted are not shown.
+ * The changes between two snapshots of a run, as lines. Does not show changes that were reverted between two polls.
  *
  * @param before undefined for the first snapshot
  * @param now epoch ms

@@ -1,19 +1,19 @@
 import { cellWidth } from './table/cell-width.ts';
 
-/** `1. `, `! `, `# ` before the text of a list. */
+/** `1. `, `! `, `# ` before the text of a list item. */
 const NUMBER = /^\s*(?:\d+\.|[!#+~-]) (?=\S)/;
-/** Words with a column behind them. */
+/** Words followed by a column. */
 const LABEL = /^\s*\S+(?: \S+)* {2,}(?=\S)/;
-/** Spaces by which the rest of a line without a label is indented further. */
+/** Extra indentation of continuation lines without a label, in spaces. */
 const INDENT = 2;
 
 /**
- * Breaks lines between words, so that a terminal does not break them inside one. The rest of a line is below its value
- * where it starts with a label (`reason    The mail server …`) or a number, else it is indented. A word that is longer than a line,
- * such as a path, stays whole: it is to be copied.
+ * Breaks lines between words, so that the terminal does not break inside one. Continuation lines start below the value
+ * if the line starts with a label (`reason    The mail server …`) or a number; otherwise they are indented. A word
+ * longer than a line, such as a path, is never broken, because it may be copied.
  *
  * @param width cells; undefined: unchanged
- * @param indent cells, of the rest of a line without a label
+ * @param indent cells, for continuation lines without a label
  */
 export const wrapText = (text: string, width: number | undefined, indent = INDENT): string =>
   width === undefined
@@ -29,7 +29,7 @@ function wrapLine(line: string, width: number, further: number): string {
   const indent = ' '.repeat(label > 0 && label <= width / 2 ? label : own + further);
   const lines: string[] = [];
   let current = '';
-  // Each part is a word with the spaces before it.
+  // Each part is a word with its leading spaces.
   for (const part of line.match(/\s*\S+/g) ?? []) {
     if (current !== '' && current.trim() !== '' && cellWidth(current + part) > width) {
       lines.push(current);

@@ -3,11 +3,9 @@ import { toSingleLine } from '../../../base/text/bidi.ts';
 import type { Diagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 
 /**
- * What `docket check` found, for programs that show it at its lines: paths of the diagnostics are relative to the root of the
- * repository.
- *
- * Workflow commands of GitHub Actions, one line each: GitHub shows them at their lines in a pull request.
- * Source: docs.github.com, "Workflow commands for GitHub Actions".
+ * The findings of `docket check` as workflow commands of GitHub Actions, one per line. GitHub shows them at the source
+ * lines of a pull request. Paths are relative to the root of the repository. Source: docs.github.com, "Workflow
+ * commands for GitHub Actions".
  */
 export function formatGithub(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]): string[] {
   const format = (level: 'error' | 'warning', diagnostic: Diagnostic) => {
@@ -28,7 +26,7 @@ export function formatGithub(errors: readonly Diagnostic[], warnings: readonly D
   ];
 }
 
-/** A SARIF 2.1.0 log (OASIS), as code scanning and editors read it. */
+/** A SARIF 2.1.0 log (OASIS) for code scanning and editors. */
 export function toSarif(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]) {
   const result = (level: 'error' | 'warning', diagnostic: Diagnostic) => {
     const { file, line, column, end, code = 'field.invalid' } = diagnostic;

@@ -23,20 +23,20 @@ import {
   viewPreparation,
 } from '../../../services/preparations/explain-preparation.ts';
 
-/** The catalog of an organization; undefined, with the reason reported, if there is no catalog. */
+/** Fetches catalogs. `catalogOf` returns undefined, and reports why, if an organization has none. */
 export interface Catalogs {
   readonly catalogOf: (settings: OrgSettings, maxAgeMs?: number) => Promise<Catalog | undefined>;
   close(): Promise<void>;
 }
 
-/** What will be prepared of the next slot of a report. */
+/** What would be prepared for the next slot of a report. */
 interface PreparedSlot {
   /** `org/report`. */
   readonly name: string;
   readonly prepare: PreparationView;
 }
 
-/** Empty for reports with faults, and without `prepare`. */
+/** Empty for reports with errors, and for reports without `prepare`. */
 function preparedSlots(
   { value, lost }: PartialValue<Definition>,
   settings: OrgSettings,
@@ -48,26 +48,26 @@ function preparedSlots(
     const prepare = viewPreparation({ definition: value, settings }, catalog, now);
     return prepare === undefined ? [] : [{ name: `${value.org}/${value.report}`, prepare }];
   } catch (thrown) {
-    // Its errors are shown already.
+    // The errors of this report are already shown.
     if (toDocketError(thrown).code === 'plan.invalid') return [];
     throw thrown;
   }
 }
 
 interface ReportFindings {
-  /** In definitions. */
+  /** Errors in definitions. */
   readonly errors: readonly Diagnostic[];
-  /** Of valid definitions, from the catalog. */
+  /** Warnings of the catalog about valid definitions. */
   readonly warnings: readonly Diagnostic[];
-  /** About `prepare` and `data_ready`. */
+  /** Problems with `prepare` and `data_ready`. */
   readonly unprepared: readonly Diagnostic[];
-  /** Of reports with `prepare`: what will be prepared of the next slot. */
+  /** For reports with `prepare`: what would be prepared for the next slot. */
   readonly prepared: readonly PreparedSlot[];
-  /** In the workbooks that they name. */
+  /** Problems in the workbooks of the reports. */
   readonly workbooks: FileDiagnostics;
 }
 
-/** Checks reports against their organizations' catalogs, and their templates of workbooks with or without one. */
+/** Checks reports against the catalogs of their organizations. Checks templates of workbooks even without a catalog. */
 export async function checkReports(
   reports: readonly PartialValue<Definition>[],
   jobs: Definitions,
@@ -103,7 +103,7 @@ export async function checkReports(
     const cached = await catalogs?.catalogOf(settings);
     const first = await findingsBy(cached);
     const isClean = first.errors.length === 0 && first.workbooks.errors.length === 0;
-    // A cached catalog may lack metrics that were added since.
+    // A cached catalog may lack recently added metrics.
     const recent =
       cached === undefined || isClean ? undefined : await catalogs?.catalogOf(settings, RECENT_CATALOG_MAX_AGE_MS);
     found.push(recent === undefined ? first : await findingsBy(recent));
@@ -119,12 +119,14 @@ export async function checkReports(
   };
 }
 
-/** Two reports may fill one workbook. */
+/** Removes duplicates, because two reports may fill the same workbook. */
 const distinct = (diagnostics: readonly Diagnostic[]): readonly Diagnostic[] => [
   ...new Map(diagnostics.map((diagnostic) => [formatDiagnostic(diagnostic), diagnostic])).values(),
 ];
 
-/** What is wrong with the workbooks of reports without faults: those of others may be right once these are. */
+/**
+ * Problems in the workbooks of reports without errors. In other reports, they may disappear once the errors are fixed.
+ */
 async function workbookFindings(
   reports: readonly PartialValue<Definition>[],
   settings: OrgSettings,
@@ -143,7 +145,7 @@ async function workbookFindings(
   return { errors: found.flatMap(({ errors }) => errors), warnings: found.flatMap(({ warnings }) => warnings) };
 }
 
-/** What the catalog does not allow in `org.yaml` and `targets.yaml`. */
+/** Settings in `org.yaml` and `targets.yaml` that the catalog does not allow. */
 function settingsErrors(org: string, settings: OrgSettings, jobs: Definitions, catalog: Catalog): Diagnostic[] {
   const orgSource = jobs.sources.get(org);
   const targetSource = jobs.targetSources.get(org);

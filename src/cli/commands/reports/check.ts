@@ -33,7 +33,7 @@ import { printDiagnostics } from './print-diagnostics.ts';
 
 interface CheckFlags {
   readonly offline?: boolean;
-  /** Short for `format: 'json'`. */
+  /** Alias for `format: 'json'`. */
   readonly json?: boolean;
   readonly format: 'text' | 'json' | 'github' | 'sarif';
 }
@@ -57,7 +57,7 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   errors.push(...(await selectDiagnostics({ ...jobs, diagnostics: clear.errors }, paths)));
   const found = [...adviceOn(jobs, context.clock.now()), ...clear.warnings];
   const advice = await selectDiagnostics({ ...jobs, diagnostics: found }, paths);
-  // Templates apply to all reports, including those that `paths` leaves out.
+  // Templates apply to all reports, even those that `paths` leaves out.
   errors.push(...(await templateDiagnostics(context.config.DOCKET_TEMPLATES)));
   const chosen = await reportSelector(jobs, paths);
   advice.push(...(await templateAdvice(context.config.DOCKET_TEMPLATES, [...jobs.reports.values()].filter(chosen))));
@@ -107,7 +107,7 @@ export async function check(given: readonly string[], flags: CheckFlags, io: Com
   io.exitCode = errors.length === 0 ? 0 : 1;
 }
 
-/** Layouts and schedules of valid reports that do not do what they promise. */
+/** Warnings about layouts and schedules of valid reports that do not do what they promise. */
 const adviceOn = ({ reports, sources, orgs }: Definitions, now: number): Diagnostic[] =>
   [...reports].flatMap(([name, report]) => {
     const [source, settings] = [sources.get(name), orgs.get(report.org)];
@@ -123,8 +123,8 @@ const adviceOn = ({ reports, sources, orgs }: Definitions, now: number): Diagnos
   });
 
 /**
- * Deliveries that send figures of a protected workbook in the clear: warnings in the versions that are active already, errors
- * in those that are new or changed, also where no Redis is named or none can be reached.
+ * Deliveries that send figures of a protected workbook unprotected. A warning if this version is already active. An
+ * error if it is new or changed, or if Redis is not configured or not reachable.
  */
 async function protectionFindings({ reports, sources }: Definitions, context: AppContext, io: CommandIo) {
   const found = [...reports].flatMap(([name, report]) => {
@@ -159,14 +159,19 @@ async function templateDiagnostics(folder: string | undefined): Promise<Diagnost
   return checkTemplates(folder);
 }
 
-/** Own templates that do not show comments, approvals or corrections of these reports. What cannot be read is an error already. */
+/**
+ * Warns about the organization's templates that do not show comments, approvals or corrections of these reports.
+ * Unreadable templates are already errors.
+ */
 async function templateAdvice(folder: string | undefined, reports: readonly Definition[]): Promise<Diagnostic[]> {
   if (folder === undefined) return [];
   const { reviewTemplateWarnings } = await import('../../../render/review-templates.ts');
   return reviewTemplateWarnings(folder, reports).catch(() => []);
 }
 
-/** Organizations that share an API key share one budget: an error for each `org.yaml` that sets a different one. */
+/**
+ * Organizations that share an API key share its budget. Returns an error for each `org.yaml` that sets a different one.
+ */
 async function budgetDiagnostics(jobs: Definitions, context: AppContext): Promise<Diagnostic[]> {
   const conflicts = await budgetConflicts(jobs.orgs.values(), secretSource(context.env, context));
   return conflicts.flatMap(({ organizations, message }) =>
@@ -187,21 +192,21 @@ async function budgetDiagnostics(jobs: Definitions, context: AppContext): Promis
   );
 }
 
-/** Reports that cannot be on time. A catalog that is missing was reported before. */
+/** Warns about reports that cannot be on time. Missing catalogs were reported before. */
 const lateDiagnostics = (jobs: Definitions, context: AppContext, { catalogOf }: Catalogs): Promise<Diagnostic[]> =>
   lateWarnings(jobs, context.clock.now(), {
     secrets: secretSource(context.env, context),
     cachedCatalog: (_key, settings) => catalogOf(settings),
   });
 
-/** The definitions with what could be read of reports with faults. */
+/** The definitions, including the readable parts of reports with errors. */
 const withPartialReports = ({ orgs, reports, sources, partialReports = new Map() }: Definitions) => ({
   orgs,
   reports: new Map([...reports, ...[...partialReports].map(([name, { value }]) => [name, value] as const)]),
   sources: new Map([...sources, ...[...partialReports].map(([name, { source }]) => [name, source] as const)]),
 });
 
-/** The reports, and of those with faults what could be read beside these. */
+/** All reports. Those with errors contain only their readable parts. */
 const readableReports = ({ reports, sources, partialReports }: Definitions): PartialValue<Definition>[] => [
   ...[...reports].flatMap(([name, value]) => {
     const source = sources.get(name);
@@ -210,7 +215,7 @@ const readableReports = ({ reports, sources, partialReports }: Definitions): Par
   ...(partialReports?.values() ?? []),
 ];
 
-/** A catalog that cannot be fetched is reported to `unchecked`, not as an error. */
+/** A catalog that cannot be fetched is passed to `unchecked`, not reported as an error. */
 async function openCatalogs(
   jobs: Definitions,
   context: AppContext,

@@ -11,10 +11,10 @@ import type { Definitions } from '../../../definitions/load/load-definitions.ts'
 const run = promisify(execFile);
 
 /**
- * The definitions of a folder as they were in a revision of Git; none if it did not exist then. Neither the working tree nor
- * the index is touched.
+ * The definitions of a folder in a revision of Git; empty if the folder did not exist then. Changes neither the working
+ * tree nor the index.
  *
- * @throws `usage.invalid` if Git is missing, the folder is in no repository, or the revision does not exist
+ * @throws `usage.invalid` if Git is missing, the folder is not in a repository, or the revision does not exist
  */
 export const definitionsInGit = (jobs: string, revision: string): Promise<Definitions> =>
   withScope(async (scope) => {

@@ -28,16 +28,16 @@ import { definitionsInGit } from './definitions-in-git.ts';
 interface ReportChange extends ReportDiff {
   readonly report: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** When the active version became active, ISO; null for a new report, and beside a revision of Git. */
+  /** When the active version took effect, ISO. Null for a new report, and when comparing with a Git revision. */
   readonly in_force_since: string | null;
-  /** Metrics calls of a run that starts now; 0 without the report, null if unknown. */
+  /** Metrics calls of a run that starts now. 0 if the report does not exist, null if unknown. */
   readonly calls: { readonly before: number | null; readonly after: number | null };
 }
 
 interface DiffFlags {
-  /** A revision of Git, instead of the active definitions. */
+  /** A Git revision to compare with, instead of the active definitions. */
   readonly base?: string;
-  /** Short for `format: 'json'`. */
+  /** Alias for `format: 'json'`. */
   readonly json?: boolean;
   readonly format: 'text' | 'json' | 'markdown';
 }
@@ -50,7 +50,7 @@ export async function diff(flags: DiffFlags, io: CommandIo): Promise<void> {
     ? findChangedVersions(jobs, context)
     : findChangesSince(await definitionsInGit(context.config.DOCKET_JOBS, flags.base), jobs));
   const format = flags.json ? 'json' : flags.format;
-  // An invalid local definition is no removal: its active version stays.
+  // A report with an invalid local definition is not removed: its active version stays.
   const kept = pairs.filter(({ after, name }) => after === undefined && reportDiagnostics(jobs, name).length > 0);
   const changing = pairs.filter((pair) => !kept.includes(pair));
   const { changes, unknown } = await describeChanges(changing, context, jobs);
@@ -104,7 +104,7 @@ function findChangedVersions(jobs: Definitions, context: AppContext) {
   });
 }
 
-/** The reports that differ from those of a base, sorted by name. Invalid files of the base count as absent. */
+/** The reports that differ from a base, sorted by name. Invalid files of the base count as missing. */
 function findChangesSince(base: Definitions, jobs: Definitions): { pairs: VersionPair[]; unreadable: string[] } {
   const [before, after] = [byName(base), byName(jobs)];
   const pairs = [...new Set([...before.keys(), ...after.keys()])].sort().map((name) => ({
@@ -146,7 +146,10 @@ async function describeChanges(
   }
 }
 
-/** Counts metrics calls by planning versions against their organization's catalog. Errors make the calls unknown. */
+/**
+ * Counts metrics calls by planning each version against the catalog of its organization. If that fails, the number of
+ * calls is unknown.
+ */
 async function openCallCounter(context: AppContext, orgs: Definitions['orgs']) {
   const unknown = new Set<string>();
   const composed = await composeCatalogs(context, { orgs }).catch((thrown: unknown) => {
@@ -181,7 +184,10 @@ const formatReportChange = (change: ReportChange): string =>
     ...changedLines(change).map(([name, text]) => `    ${name.padEnd(11)}${text}`),
   ].join('\n');
 
-/** A comment on a pull request: Markdown. What definitions say is shown as code, so that it is no markup. */
+/**
+ * A comment for a pull request, in Markdown. Text from definitions is formatted as code, so that it cannot contain
+ * markup.
+ */
 function formatComment(changes: readonly ReportChange[], diagnostics: readonly Diagnostic[]): string {
   const code = (text: string) => `\`${text.replaceAll('`', 'ˋ')}\``;
   const count =

@@ -28,7 +28,7 @@ export interface NewReportFlags {
   readonly json?: boolean;
 }
 
-/** Writes a report from a recipe, adapted to the organization's catalog. Overwrites nothing. */
+/** Writes a report from a recipe, adapted to the organization's catalog. Never overwrites a file. */
 export async function newReport(name: string, flags: NewReportFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = await createContext(io);
@@ -75,7 +75,7 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
   print.printLine(`\nNext:\n${nextSteps(next, flags.from)}`);
 }
 
-/** Keys of the people of an organization who can approve. */
+/** Keys of the people in an organization who can sign in and approve. */
 const peopleWhoSignIn = ({ people = {} }: LoadedOrg['settings']): readonly string[] =>
   approvers(Object.keys(people), people)
     .filter(({ canSignIn }) => canSignIn)
@@ -99,7 +99,7 @@ function parseReportName(name: string): { readonly org: string; readonly report:
   });
 }
 
-/** The settings with their text. Throws `definition.not_found`, `definition.invalid`. */
+/** The settings and their text. Throws `definition.not_found`, `definition.invalid`. */
 function loadedOrganization(jobs: Definitions, org: string): LoadedOrg {
   const settings = requireOrganization(jobs, org);
   return jobs.lastKnownGood.orgs.get(settings.id) ?? { text: '', settings };
@@ -117,7 +117,7 @@ function assertNewName(jobs: Definitions, org: string, report: string): void {
   });
 }
 
-/** Recipients and owner: the flags, else the addresses that org.yaml allows. Throws `usage.invalid`. */
+/** Recipients and owner, from the flags or else from the addresses that org.yaml allows. Throws `usage.invalid`. */
 function readersOf({ to, owner }: NewReportFlags, { settings }: LoadedOrg): { to: readonly string[]; owner: string } {
   const allowed = settings.recipients.addresses;
   const recipients =
@@ -142,7 +142,7 @@ function readersOf({ to, owner }: NewReportFlags, { settings }: LoadedOrg): { to
   return { to: recipients, owner: validatedFlag('--owner', known ?? '', validateOwner) };
 }
 
-/** Throws `usage.invalid` with the faults that `docket check` would report. */
+/** Throws `usage.invalid` with the errors that `docket check` would report. */
 function assertValid(task: ValidationTask): void {
   const { file: path } = task;
   const faults = validateText(BUILT_IN_READING, task);

@@ -65,7 +65,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
     const packs = (published.manifest.packs ?? []).filter((pack) => pack.manifest !== undefined);
     const views: PublishedRun[] = [];
     for (const pack of packs) views.push(await writePackPreview(published, pack));
-    // Of one value, its own e-mail is the preview.
+    // For a single value, the preview is the e-mail of its pack.
     const [shown = published] = flags.value === undefined ? [] : views;
     const page = join(shown.folder, 'preview.html');
     const pages = await writePreviews(shown.folder, page, shown.mail);
@@ -77,7 +77,7 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
   }
 }
 
-/** Writes the e-mail of a pack for a browser, beside its files. */
+/** Writes the e-mail of a pack as a page, next to its files. */
 async function writePackPreview(published: PublishedRun, pack: PackRecord): Promise<PublishedRun> {
   const view = await readPack(published, pack);
   await writePreviews(view.folder, join(view.folder, 'preview.html'), view.mail);
@@ -93,14 +93,14 @@ async function writePreviews(folder: string, page: string, mail: RunMail): Promi
     await replaceFile(path, inlineImages(body));
     pages[body.body] = path;
   }
-  // Those of an earlier preview, with another definition.
+  // Removes pages of an earlier preview, which may have used another definition.
   for (const name of MAIL_BODY_NAMES.filter((each) => pages[each] === undefined)) {
     await rm(join(folder, `preview-${name}.html`), { force: true });
   }
   return pages;
 }
 
-/** Sample data needs no password, and the password may not be available. */
+/** Sample data needs no password, and the real one may not be available here. */
 const withoutOutputSecrets = (definition: Definition, formats: readonly Format[]): Definition => ({
   ...definition,
   outputs: definition.outputs.map((output) => {
@@ -111,10 +111,12 @@ const withoutOutputSecrets = (definition: Definition, formats: readonly Format[]
   }),
 });
 
-/** Of the sandbox's rate limit and of the budget, seconds. Short, because the sandbox is not shared. */
+/**
+ * Window of the sandbox's rate limit and of the budget, in seconds. It can be short, because the sandbox is not shared.
+ */
 const SAMPLE_WINDOW_S = 1;
 
-/** Starts a sandbox, and points the report to it. E-mail and files are marked as samples. */
+/** Starts a sandbox, and connects the report to it. Marks e-mail and files as samples. */
 async function useSandbox(context: AppContext, settings: OrgSettings) {
   const [{ startSandbox }, { findSampleReadings }] = await Promise.all([
     import('../../../sandbox/sandbox.ts'),
@@ -126,7 +128,7 @@ async function useSandbox(context: AppContext, settings: OrgSettings) {
     throw new DocketError('internal.defect', 'The sandbox has no key for one organization.');
   const { REDIS_URL: _, ...env } = context.env;
   return {
-    // Without Redis: the workers' budgets are not for sandbox keys.
+    // Without Redis, because the workers' budgets are not for sandbox keys.
     context: {
       ...context,
       redis: false as const,
@@ -140,7 +142,7 @@ async function useSandbox(context: AppContext, settings: OrgSettings) {
       api_key: { env: 'DOCKET_SAMPLE_KEY' },
       budget: { window: SAMPLE_WINDOW_S },
     },
-    // Not those of the archive, which are of the organization itself.
+    // Not the readings in the archive, which are real data of the organization.
     readings: findSampleReadings({ settings, key: label, now: context.clock.now() }),
     close: () => sandbox.close(),
   };
@@ -148,7 +150,7 @@ async function useSandbox(context: AppContext, settings: OrgSettings) {
 
 const OPENERS = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] } as const;
 
-/** With the desktop's own program. Without one, prints that. */
+/** Opens the page with the desktop's default program, or prints its path if there is none. */
 async function openInBrowser(page: string, printStatus: (line: string) => void): Promise<void> {
   const [command, ...args] =
     process.platform === 'darwin' || process.platform === 'win32' ? OPENERS[process.platform] : ['xdg-open'];
@@ -171,7 +173,7 @@ const mailFilesOf = ({ folder }: RunResult, page: string) => ({
   text: `${folder}/mail.txt`,
 });
 
-/** The JSON document. Snake case, as the API and the manifest. */
+/** The JSON document, in snake case like the API and the manifest. */
 const documentOf = (order: RunOrder, result: RunResult, page: string, bodies: Readonly<Record<string, string>>) => ({
   run: order.id,
   org: order.org,
@@ -185,7 +187,7 @@ const documentOf = (order: RunOrder, result: RunResult, page: string, bodies: Re
   incomplete: result.incomplete.map(({ section, code, text }) => ({ section, code, text })),
 });
 
-/** The pages by body where there are several; one alone is `preview.html`. */
+/** The pages by body if there are several. A single one is `preview.html`. */
 const several = (bodies: Readonly<Record<string, string>>): readonly string[] =>
   Object.keys(bodies).length > 1 ? Object.values(bodies) : [];
 
@@ -203,7 +205,7 @@ const summaryOf = (
     ...groupFiles(result.files).map((group) => `  ${formatFileGroup(group)}`),
   ].join('\n');
 
-/** What a sample of a comment says, with figures of its section if there are any. */
+/** The text of a sample comment, with figures of its section if it has any. */
 interface SampleText {
   readonly author: string;
   readonly text: (figures: string) => string;
@@ -221,8 +223,8 @@ const GERMAN: SampleText = {
 };
 
 /**
- * Adds a comment to each section that may have one, or to the whole report where it needs an approval only. A report without
- * review stays as it is.
+ * Adds a sample comment to each section that can have one. If only an approval is needed, adds one to the whole report.
+ * A report without review stays unchanged.
  * @param now epoch ms
  */
 export const sampleComments =

@@ -12,10 +12,10 @@ import { createPrinter } from '../../terminal/print.ts';
 import { applyStyle, terminalWidth } from '../../terminal/style.ts';
 import { sourceExcerpt } from './source-excerpt.ts';
 
-/** Without a terminal: where output is read later, e.g. in a log of CI. */
+/** Used without a terminal: the output is read elsewhere, e.g. in a CI log. */
 const DEFAULT_WIDTH = 80;
 
-/** What is wrong, where a diagnostic has no message of its own. */
+/** What is wrong, for diagnostics without a message. */
 const TITLES: Readonly<Partial<Record<DiagnosticCode, string>>> = {
   'file.invalid': 'a file that cannot be used',
   'field.missing': 'missing field',
@@ -75,11 +75,11 @@ export async function printDiagnostics(
   }
 }
 
-/** Whole files and workbooks have no line to show, and what exceeds a limit was not read. */
+/** Whole files and workbooks have no line to show, and a text that exceeds a limit was not read. */
 const hasExcerpt = ({ code = 'field.invalid' }: Diagnostic): boolean =>
   code !== 'file.invalid' && code !== 'definition.over_limit' && !code.startsWith('workbook.');
 
-/** The lines of a file: a definition that is loaded, or a template. Empty if it cannot be read. */
+/** The lines of a file, which is a loaded definition or a template. Empty if it cannot be read. */
 function sourceLines({
   sources,
   targetSources,

@@ -1,31 +1,31 @@
 import { looksLikeSecret } from '../../../definitions/yaml/secret-detection.ts';
 
-/** A line of a file with a mark below a part of it. */
+/** A line of a file, with a mark below the relevant part. */
 export interface Excerpt {
   readonly source: string;
-  /** Spaces, then `^` for each column of the part. */
+  /** Spaces, then a `^` for each column of the part. */
   readonly caret: string;
 }
 
 interface ExcerptInput {
-  /** Without its line break. */
+  /** The line without its line break. */
   readonly line: string;
-  /** From 1, in UTF-16 code units; `end` is behind the last one. */
+  /** Counted from 1, in UTF-16 code units. `end` is exclusive. */
   readonly column: number;
   readonly end: number;
-  /** Columns of the terminal for the source. */
+  /** Width available for the source, in columns of the terminal. */
   readonly width: number;
 }
 
 interface Cell {
   readonly text: string;
-  /** Columns on the terminal: 0 to 2. */
+  /** Width on the terminal: 0 to 2 columns. */
   readonly width: number;
-  /** UTF-16 offset in the line. */
+  /** Offset in the line, in UTF-16 code units. */
   readonly offset: number;
 }
 
-/** The line, cut with `…` around the marked part if it is longer than `width`. What looks like a secret is not shown. */
+/** The line, cut with `…` around the marked part if it is longer than `width`. Masks text that looks like a secret. */
 export function sourceExcerpt({ line, column, end, width }: ExcerptInput): Excerpt {
   const cells = cellsOf(maskSecrets(line.trimEnd()));
   const from = indexOf(cells, column - 1);
@@ -46,11 +46,11 @@ const indexOf = (cells: readonly Cell[], offset: number): number => {
   return index === -1 ? cells.length : index;
 };
 
-/** First and last cell of those that fit, of which `from` is one. */
+/** The first and last cell of a range that fits and includes `from`. */
 function windowOf(cells: readonly Cell[], from: number, width: number): [number, number] {
   const total = cells.reduce((sum, cell) => sum + cell.width, 0);
   if (total <= width) return [0, cells.length];
-  // A third of the width is left in front of the mark.
+  // Leaves a third of the width before the mark.
   let start = 0;
   const upTo = (first: number) => cells.slice(first, from).reduce((sum, cell) => sum + cell.width, 0);
   if (upTo(0) > (width * 2) / 3) {
@@ -63,7 +63,7 @@ function windowOf(cells: readonly Cell[], from: number, width: number): [number,
     room -= cells[stop]?.width ?? 0;
     stop += 1;
   }
-  // What is free behind the end shows more of the start.
+  // Unused space at the end is used to show more before the mark.
   while (start > 1 && (cells[start - 1]?.width ?? 0) <= room) {
     start -= 1;
     room -= cells[start]?.width ?? 0;
@@ -73,10 +73,10 @@ function windowOf(cells: readonly Cell[], from: number, width: number): [number,
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
-/** Invisible, or changes the order of what is beside it. */
+/** Invisible characters, and those that change the order of their neighbours. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u;
 
-/** A tab is shown as `→`: it is often the fault. */
+/** Tabs are shown as `→`, because they are often the error. */
 function cellsOf(line: string): Cell[] {
   const cells: Cell[] = [];
   let offset = 0;
@@ -90,12 +90,12 @@ function cellsOf(line: string): Cell[] {
 
 const SECRET_VALUE =
   /((?:api[-_ ]?key|access[-_ ]?key|private[-_ ]?key|passw(?:or)?d|pass|passphrase|secret|token|credentials?|authorization|bearer)(?:[-_ ]?(?:value|id))?["']?\s*:\s*)([^\s{[#][^,}\]#]*)/gi;
-/** Base64 of a key, on a line of its own. */
+/** The Base64 of a key, on its own line. */
 const LONG_TOKEN = /[A-Za-z0-9+/=_-]{40,}/g;
 const SCHEME = /\b(Api-Key|Bearer|Basic)\s+\S{8,}/gi;
 const hidden = (text: string): string => '•'.repeat(text.length);
 
-/** The line with `•` in place of secrets; of the same length. */
+/** Replaces secrets in the line with `•`. The length stays the same. */
 export const maskSecrets = (line: string): string =>
   line
     .replace(SECRET_VALUE, (_, name: string, value: string) => name + hidden(value))

@@ -22,10 +22,10 @@ interface CommentFlags {
   readonly json?: boolean;
 }
 
-/** Bytes of a file or of stdin, at most: a character has up to four. */
+/** Maximum bytes of a file or of stdin. A character has up to four. */
 const MAX_INPUT_BYTES = 4 * MAX_COMMENT_LENGTH + 1024;
 
-/** Writes or withdraws a comment on a run: as the person of a token, or as the user of the shell. */
+/** Writes or withdraws a comment on a run, as the person of a token or as the user of the shell. */
 export async function comment(text: string, flags: CommentFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const context = await createContext(io);
@@ -75,7 +75,7 @@ async function readNote({ text, file, withdraw }: CommentFlags, io: CommandIo): 
   return readCommentFile(file ?? '', io);
 }
 
-/** The text of a file, or with `-` of standard input. Throws `usage.invalid`, `review.comment_invalid`. */
+/** The text of a file, or of stdin for `-`. Throws `usage.invalid`, `review.comment_invalid`. */
 export async function readCommentFile(file: string, io: CommandIo): Promise<string> {
   const bytes = file === '-' ? await readStdin(io) : await readNoteFile(resolvePath(file, io));
   if (bytes.byteLength > MAX_INPUT_BYTES) {

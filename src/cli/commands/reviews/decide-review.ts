@@ -26,7 +26,7 @@ interface DecideFlags {
 
 const CONTENT = /^[0-9a-f]{8,64}$/;
 
-/** Approves or rejects what a run would deliver, as the person of a token. */
+/** Approves or rejects the content that a run would deliver, as the person of a token. */
 export async function decideReview(
   what: 'approve' | 'reject',
   text: string,
@@ -104,7 +104,10 @@ function assertContent(content: string | undefined): void {
   });
 }
 
-/** Shows what would be decided about, and asks. Throws `usage.invalid` without a terminal, `run.cancelled` for no. */
+/**
+ * Shows the content to decide about, and asks for confirmation. Throws `usage.invalid` without a terminal,
+ * `run.cancelled` if the answer is no.
+ */
 async function confirmContent(
   what: 'approve' | 'reject',
   id: string,

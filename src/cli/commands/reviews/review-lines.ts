@@ -5,7 +5,7 @@ import { voterName } from '../../../run/review/delegations.ts';
 import { figureQuoter, type ReviewView } from '../../../services/reviews/review-service.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
 
-/** What the run waits for, in a sentence. */
+/** A sentence that says what the run waits for. */
 export function phaseSentence({ state, reviewers, record }: ReviewView): string {
   const { phase, missingComments, approvals, need } = state;
   const left = need - approvals.length;
@@ -31,11 +31,11 @@ export function phaseSentence({ state, reviewers, record }: ReviewView): string 
   }
 }
 
-/** Whether nothing of it waits for people or for a worker any more. */
+/** Whether the review no longer waits for people or for a worker. */
 export const isFinal = ({ phase }: ReviewView['state']): boolean =>
   phase === 'sealed' || phase === 'rejected' || phase === 'cancelled';
 
-/** The review of a run: what it waits for, what is reviewed, comments, approvals. */
+/** The review of a run as lines: what it waits for, its content, comments and approvals. */
 export function reviewLines(
   view: ReviewView,
   { wide, times }: { readonly wide: boolean; readonly times: LocalTimes },

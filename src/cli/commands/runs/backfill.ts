@@ -38,11 +38,11 @@ export interface BackfillFlags {
   readonly json?: boolean;
 }
 
-/** A period that another run has delivered before. */
+/** A period that another run has already delivered. */
 interface SkippedPeriod {
   readonly period: Extract<PeriodSpec, object>;
   readonly delivered: object | undefined;
-  /** One sentence. */
+  /** A single sentence. */
   readonly why: string;
 }
 
@@ -125,7 +125,7 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
   });
 }
 
-/** Metrics calls of all runs; undefined where one of them cannot be planned, which fails for its own reason. */
+/** The metrics calls of all runs. Undefined if one of them cannot be planned; that run will fail with its own error. */
 function countCalls(
   frozen: FrozenDefinition,
   periods: readonly SkippedPeriod['period'][],
@@ -152,7 +152,10 @@ function formatUndefinedCounts(counts: readonly CurrentCountsSection[], known: b
     : `Current counts have no history. They are undefined in every run of this backfill. Without a metric catalog their sections are unknown; candidates: ${sections}.`;
 }
 
-/** The days of a calendar period. Throws `usage.invalid` also for names such as previous_week, which depend on the day. */
+/**
+ * The days of a calendar period. Throws `usage.invalid`, also for names such as previous_week, which depend on the
+ * current day.
+ */
 function parseCalendarPeriod(option: string, text: string): Extract<PeriodSpec, object> {
   let spec: PeriodSpec | undefined;
   try {
@@ -168,20 +171,20 @@ function parseCalendarPeriod(option: string, text: string): Extract<PeriodSpec, 
   );
 }
 
-/** Runs that a backfill opens without a question. */
+/** A backfill of up to this many runs needs no confirmation. */
 const MAX_UNASKED = 20;
 
 interface BackfillCost {
   readonly runs: number;
   /** Metrics calls; undefined without a metric catalog. */
   readonly calls: number | undefined;
-  /** Of the API key. */
+  /** Limits of the API key. */
   readonly limits: BudgetLimits;
 }
 
 /**
- * Says what a backfill costs, on stderr, and asks above 20 runs. Without a terminal, and with `json`, `yes` is needed instead.
- * Throws `usage.invalid`, and `run.cancelled` for no.
+ * Prints the cost of a backfill on stderr. Above 20 runs, asks for confirmation; without a terminal, or with `json`,
+ * `yes` is required instead. Throws `usage.invalid`, and `run.cancelled` if the answer is no.
  */
 async function confirmBackfill(
   report: string,

@@ -4,8 +4,9 @@ import { createPrinter } from '../../terminal/print.ts';
 import { isTerminal } from '../../terminal/style.ts';
 
 /**
- * Runs `attempt`, which may fail with `already_delivered`. On a terminal the error becomes a prompt, and yes runs it once
- * more with `again`; otherwise, and always with `--json`, it is thrown. Throws `run.cancelled` for no.
+ * Runs `attempt`, which may throw `already_delivered`. On a terminal, it then asks whether to deliver again, and if so
+ * runs `attempt` with `again`. Without a terminal, or with `--json`, the error is thrown. Throws `run.cancelled` if the
+ * answer is no.
  */
 export async function withRepeatConfirmation<T>(
   { again, json }: { readonly again: boolean; readonly json: boolean },
@@ -26,7 +27,7 @@ export async function withRepeatConfirmation<T>(
 async function confirmRepeat({ message }: DocketError, io: CommandIo): Promise<void> {
   const { confirm, isCancel } = await import('@clack/prompts');
   createPrinter(io).printStatus(message);
-  // On stderr: stdout is for the result.
+  // The prompt goes to stderr, because stdout is for the result.
   const answer = await confirm({
     message: 'Send it again?',
     initialValue: false,

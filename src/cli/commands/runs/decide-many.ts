@@ -14,7 +14,7 @@ import { type Column, createPrinter } from '../../terminal/print.ts';
 import { isTerminal } from '../../terminal/style.ts';
 import { idCells } from '../../terminal/table/cell.ts';
 
-/** The options of commands that decide about many. */
+/** The options of commands that can decide about many items. */
 export interface ManyFlags extends RunPartsFlags {
   readonly org?: string;
   readonly report?: string;
@@ -26,13 +26,13 @@ export interface ManyFlags extends RunPartsFlags {
   readonly json?: boolean;
 }
 
-/** Whether these options mean more than one run or delivery. */
+/** Whether these options select more than a single run or delivery. */
 export const hasFilter = ({ org, report, match, to, error, period, state, since, until }: ManyFlags): boolean =>
   [org, report, match, to, error, period, state, since, until].some((value) => value !== undefined);
 
 /**
- * Decides about many: prints what is meant, and asks. Without a terminal it stops there; `--confirm` with the printed digest then
- * decides about exactly that.
+ * Decides about many items: prints a preview, and asks for confirmation. Without a terminal it stops after the preview;
+ * a second call with `--confirm` and the printed digest then decides about exactly these items.
  *
  * @param ids full ids
  */
@@ -89,7 +89,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'RUN', whenNarrow: 'keep' },
 ];
 
-/** Prints the preview, and asks on a terminal. */
+/** Prints the preview. On a terminal, asks for confirmation. */
 async function isConfirmed(
   selection: SelectionView,
   flags: ManyFlags & ActorFlags,
@@ -134,7 +134,7 @@ async function isConfirmed(
   return false;
 }
 
-/** As a word of a shell. */
+/** Quotes a word for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function printResult({ items, outcomes }: SelectionView, io: CommandIo): void {

@@ -9,7 +9,7 @@ import { requireRunId } from '../../options/run-id.ts';
 import { createPrinter } from '../../terminal/print.ts';
 import { decideMany, hasFilter, type ManyFlags } from './decide-many.ts';
 
-/** Cancels, retries or releases one run, or after a preview several, or all that match a filter. */
+/** Cancels, retries or releases one run. For several runs, or all that match a filter, shows a preview first. */
 export async function decide(
   what: RunAction,
   texts: readonly string[],
@@ -54,7 +54,7 @@ const nothingNamedError = (what: string): DocketError =>
     next: `See \`docket runs ${what} --help\`.`,
   });
 
-/** The number of deliveries that are sent now, and of those that need a decision. */
+/** The number of deliveries that are being sent, and of those that need a decision. */
 function formatDeliveryCounts(run: string, rows: readonly Pick<DeliveryRow, 'state'>[]): string[] {
   const countOf = (state: DeliveryRow['state']) => rows.filter((row) => row.state === state).length;
   const format = (count: number) => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;

@@ -14,19 +14,19 @@ import { followRun, printRunResult } from './watch.ts';
 
 export interface EnqueueRequest {
   readonly period: PeriodSpec | undefined;
-  /** Of a report with `split`: only the pack of this value. */
+  /** For a report with `split`: only the pack of this value. */
   readonly value: string | undefined;
   readonly deliver: boolean;
-  /** Also if it was delivered for this period before. */
+  /** Runs even if the period was already delivered. */
   readonly again: boolean;
-  /** Days in `period` that are not over are meant. */
+  /** Allows days in `period` that are not over. */
   readonly unfinished: boolean;
-  /** Follows the run to its end. */
+  /** Follows the run until it ends. */
   readonly wait: boolean;
   readonly json: boolean;
 }
 
-/** Enqueues one run for the workers, as the HTTP API does. */
+/** Enqueues a run for the workers, as the HTTP API does. */
 export async function enqueueRun(
   report: string,
   { period, value, deliver, again, unfinished, wait, json }: EnqueueRequest,

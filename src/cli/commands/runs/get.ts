@@ -42,7 +42,10 @@ export async function get(
   for (const { name, sha256 } of files) print.printLine(`  ${sha256}  ${name}`);
 }
 
-/** Copies what is reviewed. Throws `run.not_found` without a record, `run.conflict` while there is nothing to look at. */
+/**
+ * Copies the content under review. Throws `run.not_found` if there is no record, `run.conflict` if there is no content
+ * yet.
+ */
 const exportReview = (context: AppContext, id: string, folder: string) =>
   withDecisions(context, async ({ runs, reviews }) => {
     const record = await runs.get(id);

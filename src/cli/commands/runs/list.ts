@@ -89,7 +89,7 @@ const rowsIn =
     idCell(run.id),
   ];
 
-/** States that need somebody, the most urgent first, and what `docket runs show` tells of them. */
+/** States that need a person, most urgent first, with what `docket runs show` says about them. */
 const NEEDS = {
   awaiting_approval: 'awaiting approval: what is reviewed, and who may approve it',
   held: 'held: what is missing, and who would get it',
@@ -98,7 +98,7 @@ const NEEDS = {
 } as const;
 const NEEDY_STATES = ['awaiting_approval', 'held', 'failed', 'partly_delivered'] as const;
 
-/** The newest run of each state that needs somebody. */
+/** The command for the newest run in each state that needs a person. */
 function nextCommands(runs: readonly RunRecord[], idCell: (id: string) => Cell): readonly NextCommand[] {
   const needing = runs.filter(({ state }) => NEEDY_STATES.some((needy) => needy === state));
   const newest = NEEDY_STATES.flatMap((state): NextCommand[] => {

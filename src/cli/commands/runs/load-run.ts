@@ -27,27 +27,27 @@ import type { CommandIo } from '../../io.ts';
 import { findRunId } from '../../options/run-id.ts';
 import { createPrinter } from '../../terminal/print.ts';
 
-/** A run from Redis and the archive. */
+/** A run, with its data from Redis and from the archive. */
 export interface LoadedRun {
   readonly id: string;
   /** Undefined if Redis has lost it or cannot be reached. */
   readonly record: RunRecord | undefined;
   /** The ledger's rows; empty if Redis has lost them or cannot be reached. */
   readonly rows: readonly DeliveryRow[];
-  /** Of a held run: missing figures, and who would receive it. */
+  /** For a held run: missing figures, and who would receive it. */
   readonly held: Omit<HeldRun, 'error'> | undefined;
-  /** Of a run that is reviewed before it is delivered. */
+  /** For a run that is reviewed before its delivery. */
   readonly review: ReviewView | undefined;
-  /** Its steps, and what it waits for. Undefined without a record. */
+  /** Its steps, and what it waits for. Undefined if there is no record. */
   readonly timeline: RunTimeline | undefined;
-  /** Undefined if the run created no files, or they were removed from the archive. */
+  /** Undefined if the run created no files, or they are no longer in the archive. */
   readonly archived: ArchivedRunDetails | undefined;
-  /** Why the archive cannot be read now: what it has of this run is unknown. */
+  /** The error, if the archive cannot be read now. What it has of this run is then unknown. */
   readonly archiveError: DocketError | undefined;
 }
 
 export interface ArchivedRunDetails {
-  /** A folder, or an `s3:` URL. */
+  /** A folder or an `s3:` URL. */
   readonly location: string;
   readonly manifest: Manifest;
   readonly receipts: readonly Receipt[];
@@ -106,7 +106,7 @@ const loadRecordedRun = (context: AppContext, id: string, io: CommandIo) =>
     return undefined;
   });
 
-/** Errors of an archive that may be there again later, and of one that is not that of this Redis. */
+/** Errors of an archive that may be available again later, or that belongs to another Redis. */
 const ARCHIVE_OUTAGES: readonly DocketError['code'][] = [
   'archive.unreachable',
   'archive.marker_missing',
@@ -114,7 +114,10 @@ const ARCHIVE_OUTAGES: readonly DocketError['code'][] = [
   'deployment.conflict',
 ];
 
-/** What the archive has, or `otherwise` and the error while it cannot be read: the record tells enough to go on with. */
+/**
+ * Reads from the archive. If it is unavailable, returns `otherwise` and the error, because the record is useful without
+ * it.
+ */
 async function withoutArchiveOutage<Value>(
   otherwise: Value,
   read: () => Promise<Value>,
@@ -145,13 +148,13 @@ function loadRunTimeline(record: RunRecord, deployment: DecisionContext): Promis
   return loadTimeline(ports, record);
 }
 
-/** Undefined if the run does not wait for people, or has no files to look at. */
+/** Undefined if the run does not wait for people, or has no files to review. */
 async function loadHeldRun(
   run: RunRecord | undefined,
   deployment: DecisionContext,
 ): Promise<Omit<HeldRun, 'error'> | undefined> {
   if (run === undefined || !WAITING_STATES.has(run.state)) return undefined;
-  // Without definitions on this machine, the settings stored with the run apply.
+  // If this machine has no definitions, the settings stored with the run apply.
   const orgs = await loadDefinitions(deployment.config.DOCKET_JOBS).then(
     ({ orgs }) => orgs,
     () => new Map(),

@@ -10,7 +10,7 @@ import type { LoadedRun } from './load-run.ts';
 
 const REASON = '--reason "…"';
 
-/** What a person can do about a run. Empty where nothing needs to be done. */
+/** Commands for what a person can do about a run. Empty if nothing needs to be done. */
 export function runCommands({
   id,
   record,
@@ -34,7 +34,7 @@ export function runCommands({
       ];
     case 'held':
       if (review !== undefined) return reviewCommands(record, review);
-      // Without its files it cannot be released.
+      // A run without its files cannot be released.
       if (archived === undefined && archiveError === undefined) return [{ command: again(record), why: 'a new run' }];
       return [
         { command: `docket runs get ${run}`, why: 'copies the files, to look at them first' },
@@ -63,7 +63,7 @@ export function runCommands({
   }
 }
 
-/** How a refused address is corrected. */
+/** The command that corrects a refused address. */
 function correctCommands(deliveries: LoadedRun['rows']): readonly NextCommand[] {
   const refused = deliveries.filter(({ state, target }) => state === 'refused' && /^\d+-email/.test(target));
   const [first] = refused;
@@ -73,12 +73,12 @@ function correctCommands(deliveries: LoadedRun['rows']): readonly NextCommand[] 
   return [{ command, why: 'if the address is wrong: sends the files to the right one' }];
 }
 
-/** Whether somebody has received it. Reports with `split` have no corrected editions. */
+/** Whether somebody has received the run. Reports with `split` cannot have corrected editions. */
 const isCorrectable = (deliveries: LoadedRun['rows']): boolean =>
   deliveries.some(({ state }) => state === 'sent' || state === 'unknown') &&
   !deliveries.some(({ target }) => isSplitTarget(target));
 
-/** What people can do about a run that waits for them. */
+/** Commands for what people can do about a run that waits for them. */
 function reviewCommands(record: RunRecord, { state }: ReviewView): readonly NextCommand[] {
   const run = record.id.slice(0, 8);
   const content = state.content === null ? '' : ` --content ${state.content.slice(0, CONTENT_DIGITS)}`;
@@ -121,7 +121,7 @@ function reviewCommands(record: RunRecord, { state }: ReviewView): readonly Next
   }
 }
 
-/** Of a hash, as they are printed. */
+/** Digits of a hash, as they are printed. */
 const CONTENT_DIGITS = 12;
 
 function retryCommands(
@@ -167,6 +167,6 @@ function waitCommands({ org, report, id }: RunRecord, waitsFor: string | undefin
 
 const again = (record: RunRecord): string => `${runAgainCommand(record)} --queue`;
 
-/** A new run of the same report for the same period. */
+/** The command for a new run of the same report and period. */
 export const runAgainCommand = ({ org, report, period }: Pick<RunRecord, 'org' | 'report' | 'period'>): string =>
   `docket run ${org}/${report} --period ${formatPeriodArgument(period)}`;

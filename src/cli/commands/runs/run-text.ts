@@ -13,14 +13,14 @@ import { isFinal, reviewLines } from '../reviews/review-lines.ts';
 import type { ArchivedRunDetails, LoadedRun } from './load-run.ts';
 
 export interface RunTextOptions {
-  /** Everything, exact: each file with its hash, each call, complete ids. */
+  /** Shows everything in full: each file with its hash, each call, complete ids. */
   readonly wide: boolean;
   readonly times: LocalTimes;
-  /** A folder of the archive, as it is shown. */
+  /** The form in which to show a folder of the archive. */
   readonly folderOf: (location: string) => string;
 }
 
-/** A run for people: its state and the reason, what it is about, its steps, its files, its deliveries, its record. */
+/** A run as text for people: its state and the reason, its subject, steps, files, deliveries and record. */
 export function formatRun(run: LoadedRun, options: RunTextOptions): string[] {
   const { record, archived, archiveError, held, review, timeline } = run;
   const source = record ?? archived?.manifest;
@@ -75,7 +75,7 @@ function missingLines({ held, archived }: LoadedRun): string[] {
   return (archived?.manifest.incomplete ?? []).map(({ section: id, text }) => `  ${id}: ${text}`);
 }
 
-/** The recipients of a run that waits for people, once it is released or approved. */
+/** Who will receive a run that waits for people, once it is released or approved. */
 function recipientLines(
   { record }: LoadedRun,
   { recipients }: NonNullable<LoadedRun['held']>,
@@ -107,7 +107,7 @@ function recipientLines(
   ];
 }
 
-/** Lines; the recipients of a held run are what is decided about. */
+/** Maximum lines of recipients of a held run. They are listed because the decision is about them. */
 const MAX_RECIPIENTS = 20;
 
 function earlierLines({ timeline }: LoadedRun, { times, wide }: RunTextOptions): string[] {
@@ -135,7 +135,7 @@ function fileLines(
   return section(heading, lines);
 }
 
-/** The ledger's rows; the archived receipts if the ledger has lost them. */
+/** Lines for the rows of the ledger, or for the archived receipts if the ledger has lost them. */
 function deliveryTexts({ rows, archived }: LoadedRun, { wide }: RunTextOptions): string[] {
   const known: readonly (ListedDelivery & { readonly id: string })[] =
     rows.length > 0
@@ -153,7 +153,7 @@ function deliveryTexts({ rows, archived }: LoadedRun, { wide }: RunTextOptions):
   );
 }
 
-/** Deliveries with the same result that are shown one by one, with their ids; more have one line. */
+/** Up to this many deliveries with the same result are shown one by one, with their ids. More share one line. */
 const MAX_SINGLE = 3;
 
 const needsSomebody = ([first]: readonly ListedDelivery[]): boolean =>
@@ -194,7 +194,7 @@ function factsOf(record: RunRecord, times: LocalTimes): (readonly [string, strin
   ];
 }
 
-/** Without a record there is no timeline: the decisions that the archive and the ledger have. */
+/** Shows the decisions from the archive and the ledger, because without a record there is no timeline. */
 function decisionLines({ rows, archived }: Pick<LoadedRun, 'rows' | 'archived'>, times: LocalTimes): string[] {
   const { release } = archived ?? {};
   return [
@@ -214,7 +214,7 @@ const callLines = ({ manifest }: ArchivedRunDetails): string[] =>
       `  ${method} ${path}: ${rows} rows, as of ${asOf ?? 'unknown'}, correlation ${correlationId ?? 'unknown'}`,
   );
 
-/** One line per step; several deliveries with the same result are one, except with `wide`. */
+/** One line per step. Deliveries with the same result share a line, except with `wide`. */
 function timelineLines(
   entries: readonly TimelineEntry[],
   { wide, times }: { readonly wide: boolean; readonly times: LocalTimes },
@@ -229,7 +229,7 @@ function timelineLines(
 
 function momentOf({ at, kind }: TimelineEntry, times: LocalTimes): string {
   if (at !== null) return times.exact(at);
-  // An empty moment would make the text look like the end of the line before.
+  // An empty time would make the text look like the end of the previous line.
   return kind === 'waiting' || kind === 'active' ? 'now' : '-';
 }
 
@@ -242,7 +242,7 @@ function stepText(group: TimelineGroup, times: LocalTimes): string {
     : recipient === null
       ? ''
       : `: ${recipient}`;
-  // Answers differ from recipient to recipient.
+  // Shared lines leave out the servers' responses, which differ between recipients.
   const remark = detail === null || (grouped && kind === 'delivery') ? '' : ` (${detail})`;
   return [
     text,
@@ -254,7 +254,7 @@ function stepText(group: TimelineGroup, times: LocalTimes): string {
   ].join('');
 }
 
-/** One or two sentences: what surely happened, and what did not. */
+/** One or two sentences about what is certain to have happened, and what has not. */
 function describeRun({ record, rows, timeline, review, archived, archiveError }: LoadedRun, times: LocalTimes): string {
   if (record === undefined) return 'Redis has no record of this run; this is what the archive has.';
   const reports = rows.filter(isReportDelivery);

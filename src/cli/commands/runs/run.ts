@@ -68,17 +68,20 @@ export async function runReport(report: string, flags: RunFlags, io: CommandIo):
   if (json) print.printJson(runDocument(order, result));
   else print.printText(formatResult(order, result, relativePath(result.folder, io)));
   if (!json && result.state !== 'done' && deliver) {
-    // Beside a private Redis the files are in --out alone.
+    // With a private Redis, the files are only in --out.
     const archived = Boolean(io.env.REDIS_URL?.trim());
     print.printNext(undeliveredCommands(order, result, archived), { always: result.state === 'partly_delivered' });
   }
   io.exitCode = result.state === 'done' ? 0 : 3;
 }
 
-/** What to do about failed deliveries: no worker takes up the run by itself. @param archived a worker has its files */
+/**
+ * Commands for failed deliveries: no worker picks up this run by itself. @param archived whether a worker can access
+ * its files
+ */
 function undeliveredCommands(order: RunOrder, { receipts }: RunResult, archived: boolean): readonly NextCommand[] {
   const run = order.id.slice(0, 8);
-  // Nobody gets a held pack: a retry would be refused.
+  // A held pack has no recipients, so a retry would be refused.
   const failed = receipts.some((each) => !isHeldPack(each) && (each.state === 'pending' || each.state === 'refused'));
   const next = archived
     ? {
@@ -89,7 +92,7 @@ function undeliveredCommands(order: RunOrder, { receipts }: RunResult, archived:
   return [...(failed ? [next] : []), { command: `docket runs show ${run}`, why: 'why, and what to do' }];
 }
 
-/** The JSON document. Snake case, as the API and the manifest. */
+/** The JSON document, in snake case like the API and the manifest. */
 const runDocument = (order: RunOrder, result: RunResult) => ({
   run: order.id,
   org: order.org,
@@ -116,7 +119,7 @@ const runDocument = (order: RunOrder, result: RunResult) => ({
   })),
 });
 
-/** @param folder of its files, as it is shown */
+/** @param folder with its files, in the form to print */
 const formatResult = (order: RunOrder, result: RunResult, folder: string): string =>
   [
     `${order.org}/${order.report} ${order.period.label}: ${result.state.replaceAll('_', ' ')}, ${result.calls.length} API calls`,

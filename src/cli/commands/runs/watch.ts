@@ -33,8 +33,7 @@ export async function watch(text: string, flags: WatchFlags, io: CommandIo): Pro
 
 /**
  * Shows the progress of a queued run on stderr until it ends, and returns its final record.
- *
- * Throws `run.not_found`, `redis.unreachable`, and `run.unfinished` if a signal or the timeout came first.
+ * Throws `run.not_found`, `redis.unreachable`, and `run.unfinished` if a signal or the timeout comes first.
  *
  * @param timeoutMs undefined: no timeout
  */
@@ -73,7 +72,7 @@ export const followRun = (
     }
   });
 
-/** Prints lines; on a terminal, the calls are a bar instead. */
+/** Prints progress as lines. On a terminal, the calls are a bar instead. */
 function createRunDisplay(bars: ProgressBars, now: () => number) {
   let bar: ProgressBar | undefined;
   return (before: RunSnapshot | undefined, snapshot: RunSnapshot): void => {
@@ -111,7 +110,7 @@ const unfinishedError = (id: string, reason: unknown, record: RunRecord | undefi
     },
   );
 
-/** Prints the result and sets the exit code: 0 done, 1 failed or cancelled, 3 it waits for people or is partly delivered. */
+/** Prints the result and sets the exit code: 0 done, 1 failed or cancelled, 3 waits for people or partly delivered. */
 export function printRunResult(record: RunRecord, json: boolean, io: CommandIo): void {
   const print = createPrinter(io);
   if (json) print.printJson(record);
@@ -123,7 +122,7 @@ export function printRunResult(record: RunRecord, json: boolean, io: CommandIo):
 
 function printRunCommands({ id, state, files }: RunRecord, io: CommandIo): void {
   const print = createPrinter(io);
-  // In a pipe the line that was always there, with the complete id.
+  // A pipe gets the same line as in earlier versions, with the full id.
   if (!isTerminal(io.stdout, io.env)) {
     print.printLine(`  docket runs show ${id}${files.length === 0 ? '' : `, docket runs get ${id}`}`);
     return;

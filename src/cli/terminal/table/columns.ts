@@ -9,8 +9,9 @@ const COLUMN_GAP = 2;
 const CUTS = { end: cutEnd, middle: cutMiddle, report: cutReport } as const;
 
 /**
- * Rows as aligned columns, header first. On a terminal, cells have their brief form, and lines fit its width: columns are
- * left out, then cells are cut, with `…`. In a pipe, in a file and with `wide`, every column is there, exact and uncut.
+ * Formats rows as aligned columns, header first. On a terminal, cells are in their brief form and lines fit its width:
+ * first columns are left out, then cells are cut, with `…`. In a pipe, in a file and with `wide`, every column is
+ * complete.
  */
 export function formatColumns(
   columns: readonly (string | Column)[],
@@ -23,7 +24,7 @@ export function formatColumns(
   const width = terminalWidth(stream, env);
   const brief = !wide && width !== undefined;
   const textOf = (cell: string | Cell = ''): string =>
-    // Cells hold foreign text: it must not break the line or reorder the cells after it.
+    // Cells contain external text, which must not break the line or reorder the following cells.
     toSingleLine(typeof cell === 'string' ? cell : brief ? cell.brief : cell.exact);
   const headers = all.map(({ name, briefName }) => (brief ? (briefName ?? name) : name));
   const texts = rows.map((row) => all.map((_, index) => textOf(row[index])));
@@ -57,16 +58,16 @@ export function formatColumns(
   ].join('\n');
 }
 
-/** How the cells of a column are cut to its width. */
+/** Returns a function that cuts the cells of a column to its width. */
 function cutterOf(column: Column | undefined, cells: readonly string[], width: number): (cell: string) => string {
   const cut = column?.cut ?? 'end';
   if (cut === 'end') return (cell) => cutEnd(cell, width);
   const shortened = shortenNames(cells, width, CUTS[cut]);
-  // The header is no cell.
+  // The header is not one of the cells.
   return (cell) => shortened.get(cell) ?? cutEnd(cell, width);
 }
 
-/** Green: nothing to do; yellow: a look or a decision is needed; red: failed. */
+/** Green: nothing to do. Yellow: needs attention or a decision. Red: failed. */
 const STATE_STYLES: Readonly<Record<string, Style>> = {
   done: 'green',
   sent: 'green',
@@ -83,10 +84,10 @@ const STATE_STYLES: Readonly<Record<string, Style>> = {
 };
 
 /**
- * Each name in at most so many cells, by name. Names that differ stay different: where two would be cut to the same text,
- * both show the place where they differ.
+ * Cuts each name to a number of cells; the result is by name. Different names stay different: if two would be cut to
+ * the same text, both show the place where they differ.
  *
- * @param cut how a name is cut that is too long
+ * @param cut cuts a name that is too long
  */
 export function shortenNames(
   names: readonly string[],
@@ -94,7 +95,7 @@ export function shortenNames(
   cut: (name: string, width: number) => string,
 ): ReadonlyMap<string, string> {
   const shortened = new Map([...new Set(names)].map((name) => [name, cut(name, width)]));
-  // A round tells at least one name of a group from the others.
+  // Each round separates at least one name of a group from the others.
   for (let round = 0; round < shortened.size; round += 1) {
     const clashes = clashesOf(shortened, width);
     if (clashes.length === 0) return shortened;
@@ -110,7 +111,7 @@ export function shortenNames(
   return shortened;
 }
 
-/** Groups of cut names with the same text. A name that was not cut keeps its text. */
+/** Groups of names that were cut to the same text. A name that fits keeps its text. */
 function clashesOf(shortened: ReadonlyMap<string, string>, width: number): readonly (readonly string[])[] {
   const groups = new Map<string, string[]>();
   for (const [name, text] of shortened) groups.set(text, [...(groups.get(text) ?? []), name]);
@@ -125,7 +126,7 @@ function firstDifference(names: readonly (readonly string[])[]): number {
   return at === -1 ? first.length : at;
 }
 
-/** The last resort, in a column of a few cells: `acme~1`, `acme~2`. */
+/** The last resort in a very narrow column: `acme~1`, `acme~2`. */
 function numberNames(group: readonly string[], shortened: Map<string, string>, width: number): void {
   group.forEach((name, index) => {
     const suffix = `~${index + 1}`;

@@ -1,38 +1,41 @@
 /** A column of a table. */
 export interface Column {
   readonly name: string;
-  /** The header where cells have their brief form; default: `name`. */
+  /** The header if cells have their brief form; default: `name`. */
   readonly briefName?: string;
   /**
-   * On a narrow terminal. Default: cells are cut. `keep`: never cut, for values that are copied. `drop`: left out before
-   * anything else is cut. `drop-last`: left out only before other columns become unreadable.
+   * What happens on a narrow terminal. Default: cells are cut. `keep`: never cut, for values that are copied. `drop`:
+   * left out before any cell is cut. `drop-last`: left out only before other columns become unreadable.
    */
   readonly whenNarrow?: 'keep' | 'drop' | 'drop-last';
-  /** Of columns to drop: the one with the lowest rank is shown first. Default: 0, and columns of one rank in their order. */
+  /**
+   * For columns that can be dropped: those with the lowest rank stay longest. Default: 0. Equal ranks stay in column
+   * order.
+   */
   readonly rank?: number;
   /**
-   * Where a cell is cut; default: `end`. `middle` and `report` (`<org>/<report>`, where the organization is cut first) keep
-   * different values different.
+   * Where a cell is cut; default: `end`. With `middle` and `report` (`<org>/<report>`, the organization is cut first),
+   * different values stay different.
    */
   readonly cut?: 'end' | 'middle' | 'report';
 }
 
-/** A column that is shown. */
+/** A column to show. */
 export interface FittedColumn {
-  /** Among all columns. */
+  /** Index among all columns. */
   readonly index: number;
-  /** Cells. */
+  /** Width in cells. */
   readonly width: number;
 }
 
-/** Cells; cut to less, a column says too little, and columns to drop are left out instead. */
+/** Minimum cells of a readable column. Rather than cutting below it, columns are dropped. */
 const READABLE_WIDTH = { end: 16, middle: 16, report: 20 } as const;
-/** Cells; on a terminal on which nothing else helps. */
+/** Minimum cells if nothing else helps. */
 const MIN_WIDTH = 6;
-/** What is cut first. A report's name is cut last. */
+/** The order of cutting. A report's name is cut last. */
 const CUT_ORDER = ['end', 'middle', 'report'] as const;
 
-/** The columns to show within `maxWidth` cells, in their order. Columns to keep may exceed it. */
+/** The columns to show within `maxWidth` cells, in their order. Columns with `keep` may exceed it. */
 export function fitColumns(
   columns: readonly Column[],
   natural: readonly number[],
@@ -63,7 +66,7 @@ export function fitColumns(
   }
 
   const widths = new Map(chosen.sort((a, b) => a - b).map((index) => [index, naturalOf(index)]));
-  /** Narrows the widest column first, so that short ones stay whole. */
+  /** Narrows the widest columns first, so that short ones stay complete. */
   const narrow = (candidates: readonly number[], minOf: (index: number) => number): void => {
     for (let excess = total([...widths.values()]) - maxWidth; excess > 0; excess -= 1) {
       const [widest] = candidates
