@@ -1,14 +1,16 @@
-// The admin route as people and programs find it: `docket start --role admin` in a process of its own, a Redis of its own.
-// Beside it Bull Board, the admin route of bare BullMQ, which asks nobody who he is, checks nothing, and keeps no record.
+// Measures the admin route as people and programs use it: `docket start --role admin` in its own process, with its own
+// Redis. The peer is Bull Board, the admin route of bare BullMQ, which has no authentication, no validation and no
+// records.
 //
 //   npm run build && node build/modules.mjs && node bench/admin.mjs [--quick] [--rate 200] [--seconds 20]
 //
-// POST → 202: each request is a new run, opened and enqueued durably, of ten organizations in turn (for the peer a new job).
-// Requests arrive at a fixed rate, whatever is still open, from a client in a process of its own, and count from the instant at
-// which they left: by how much the client was late itself is shown beside (`client_late_ms`). Both servers stand all the time and
-// are asked in turns, five seconds each, so that what else the machine does meets both. `own_ms` is the server's processor time a
-// request, `redis_ms` that of its Redis. Limits: a p99 of 1.2 times Bull Board's (`times_bull_board`), 1.5 ms of processor time.
-// Then, with all these runs on record, pages of a listing and /metrics.
+// POST → 202: each request opens and durably enqueues a new run, for ten organizations in turn (for the peer, a new
+// job). A client in its own process sends requests at a fixed rate, however many are still open. Response times count
+// from the moment a request leaves; `client_late_ms` shows how late the client itself was. Both servers run all the
+// time and are measured in turns of five seconds, so that other load on the machine affects both. `own_ms` is the
+// server's processor time per request, `redis_ms` that of its Redis. Limits: a p99 of at most 1.2 times Bull Board's
+// (`times_bull_board`), and 1.5 ms of processor time. Afterwards, with all these runs on record, it measures pages of a
+// listing and /metrics.
 import { fork } from 'node:child_process';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +34,7 @@ const report = reportOf('admin');
 async function docket(redisUrl) {
   const started = await startDocket({
     redisUrl,
-    // An admin process calls nothing.
+    // An admin process makes no calls to the service.
     apiUrl: 'http://127.0.0.1:9',
     keys: Object.fromEntries(ORGS.map((org, index) => [org, `bench${index}.key`])),
     budget: { calls: 30, window: 60 },
@@ -81,7 +83,7 @@ async function open(who, start) {
   return {
     who,
     ...server,
-    /** What these requests took, and the processor time, ms, that the server and its Redis had for them. */
+    /** How long these requests took, and the processor time in ms that the server and its Redis used for them. */
     ask: async (order) => {
       const costs = async () => [await server.cpuMs(), (await redisStats(stats)).cpuMs];
       const before = await costs();
@@ -98,7 +100,7 @@ async function open(who, start) {
   };
 }
 
-/** Rounds as one: their times, the most that the client was late, all that they cost. */
+/** Combines rounds: all times, the largest delay of the client, and the total cost. */
 const together = (rounds) => ({
   times: rounds.flatMap(({ times }) => times),
   statuses: rounds.reduce((sum, { statuses }) => {
@@ -118,7 +120,7 @@ const said = (name, who, got, wanted, limit, more = {}) => {
 };
 try {
   const rounds = new Map(servers.map(({ who }) => [who, []]));
-  // What is loaded and compiled late is loaded and compiled.
+  // Warms up, so that everything loaded or compiled late is ready.
   for (const { ask, posts } of servers) await ask({ requests: posts, rate, seconds: 4 });
   for (let left = seconds; left > 0; left -= ROUND_SECONDS) {
     for (const { who, ask, posts } of servers) {

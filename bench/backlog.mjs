@@ -1,11 +1,12 @@
-// A backlog: 10,000 slots of 1,000 keys that came due at the same minute, opened by a scheduler process and drained by one
-// worker process, and all of it again by four, against a service that refuses what is over the budget. Nothing may be
-// refused, nothing lost, the memory of a worker has to stay flat, and what is left in Redis is bounded: a record a run and
-// the definitions.
+// Measures a backlog: 10,000 slots of 1,000 keys that came due in the same minute. A scheduler process opens them; one
+// worker process, and in a second round four, work them off against a service that refuses requests above the budget.
+// No request may be refused and no run lost, the memory of a worker must stay flat, and what remains in Redis is
+// limited: a record per run, and the definitions.
 //
-// The time to drain is bounded from below by the budget (`floor_ms`: what one key's calls take) and by the workers' own
-// time. `opened_ms` begins with the start of a scheduler whose definitions are in force already; `start_ms` is the part of
-// it until the process says that it runs. The goals of time are those of the full size: fewer slots are mostly start.
+// The drain time has a lower limit from the budget (`floor_ms`: the time for the calls of one key) and from the
+// workers' own time. `opened_ms` starts with a scheduler whose definitions are already active; `start_ms` is the part
+// of it until the process says that it runs. The time limits apply to the full size: with fewer slots, most of the time
+// is the start.
 //
 //   npm run build && node build/modules.mjs && node bench/backlog.mjs [--quick] [--runs 10000] [--keys 1000] [--calls 4] [--window 5000] [--workers 4]
 import { Redis } from 'ioredis';
@@ -21,7 +22,7 @@ const { runs, keys, calls, window, workers } = readOptions(
   { runs: 500, keys: 50 },
 );
 const EACH = runs / keys;
-/** Goals for 10,000 slots: opened, and drained by so many workers. */
+/** Limits for 10,000 slots: time to open them, and time to drain them by number of workers. */
 const OPENED_MS = 10_000;
 const DRAINED_MS = new Map([
   [1, 70_000],
@@ -45,7 +46,7 @@ async function backlog(size) {
   try {
     const before = await house.start('scheduler');
     await before.close();
-    // As if nobody had looked since the day before yesterday: one slot of each is due, at the same minute.
+    // Moves all cursors back to the day before yesterday, so that each report has one slot due, in the same minute.
     const midnight = new Date().setUTCHours(0, 0, 0, 0);
     const cursors = await client.hkeys('{docket}:cursors');
     for (let from = 0; from < cursors.length; from += 1000) {
@@ -83,7 +84,7 @@ async function backlog(size) {
     }
     const ms = Date.now() - drained;
     const cpu = (await Promise.all(crowd.map(({ cpuMs }) => cpuMs()))).reduce((sum, one) => sum + one, 0);
-    // Of each key: its catalog and a call a report, of which the first window lets `calls` through at once.
+    // Calls of each key: its catalog and one per report. The first window allows `calls` of them at once.
     const floorMs = Math.ceil((EACH + 1 - calls) / calls) * window;
     report({
       name: `${runs} slots of ${keys} keys, ${size === 1 ? 'one worker' : `${size} workers`}`,

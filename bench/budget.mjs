@@ -1,15 +1,15 @@
-// The budget against a server that enforces it: 150 calls by four worker processes that share one key through Redis,
-// under each of the limiters a service may have, beside the peers on the same work.
+// Measures the budget against a server that enforces it: 150 calls by four worker processes that share one key through
+// Redis, for each kind of limiter that a service may have, compared with peers on the same work.
 //
 //   npm run build && node build/modules.mjs && node bench/budget.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--times 1] [--peers 1]
 //
-// The three limiters are three servers that are measured at the same time, the clients one after the other.
+// The three limiters run on three servers and are measured at the same time, the clients one after the other.
 import { readOptions } from './support/options.mjs';
 import { privateRedis } from './support/redis.mjs';
 import { reportOf } from './support/report.mjs';
 import { LIMITERS, makeCalls } from './support/shared-key.mjs';
 
-// bottleneck's clusters refresh a reservoir every 5 s or multiples of it.
+// bottleneck's clusters refresh a reservoir every 5 s, or multiples of it.
 const { calls, window, workers, times, peers } = readOptions(
   { calls: 150, window: 10_000, workers: 4, times: 1, peers: 1 },
   { calls: 60, window: 5_000 },
@@ -22,7 +22,7 @@ const CLIENTS = [
   'rate-limiter-flexible',
   'rate-limiter-flexible-queue',
 ];
-// The replies of a window are no smaller in a shorter one, so a quick look proves less.
+// In a shorter window, responses take as long and so have more effect. A quick run therefore has a looser limit.
 const LIMIT = { throttled: 0, ratio: window < 10_000 ? 1.1 : 1.02, missing: 0, kept_twice: 0 };
 
 const report = reportOf('budget');

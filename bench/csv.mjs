@@ -1,7 +1,7 @@
-// What a cell of CSV costs, each writer in a process of its own, and what a worker notices while a large report is made
-// beside it, and while `send_if` is decided: on the built code, with real files. Limits: 1.5 million cells a second, no stall of the main thread over
-// 50 ms, 250 MB for a list of any length. Figures are computed while the peer writes them; ours reads a section from
-// memory and a list from the file in which a list export leaves it.
+// Measures the cost of a CSV cell, with each writer in its own process. Also measures how much a worker stalls while a
+// large report is written, and while `send_if` is decided. Uses the built code and real files. Limits: 1.5 million
+// cells per second, no stall of the main thread above 50 ms, and 250 MB for a list of any length. The peer's figures
+// are computed while it writes; Docket reads a section from memory, and a list from the file of a list export.
 //
 //   npm run build && node build/modules.mjs && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
 
@@ -36,7 +36,7 @@ async function reportFile(name, work, cells, limit) {
   }
 }
 
-/** A file in this process; ns a cell. */
+/** Writes a file in this process; returns ns per cell. */
 async function write(table, csv) {
   const path = join(folder, 'file.csv');
   const startedAt = performance.now();
@@ -46,7 +46,7 @@ async function write(table, csv) {
   return Math.round((ms * 1e6) / (table.rows.length * table.columns.length));
 }
 
-/** The longest time for which the main thread did not turn while `work` went on, and for how long it did anything at all. */
+/** The longest stall of the main thread during `work`, and how long the main thread was busy in total. */
 async function stallDuring(work) {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
@@ -107,7 +107,7 @@ try {
         figures,
       );
     })),
-    // All that it does: no stall of its own can be longer.
+    // The total busy time, which no stall can exceed.
     limit: { main_thread_ms: 50 },
   });
 } finally {

@@ -1,8 +1,9 @@
-// Deliveries a second: one run to 100 recipients over SMTP to a mail server in a process of its own, with the ledger in a
-// private Redis and the archive on disk, beside nodemailer alone (one connection and its pool), which keeps no record of
-// anything. Then the same with the ledger and the archive taken away one by one: what each of them costs a delivery.
-// Limits: every recipient gets one message; 1.5 times the time of nodemailer alone, over one connection each. Processor time
-// is that of this process, its threads for files included, and grows with the recipients (`scaling`) no faster than they do.
+// Measures deliveries per second: one run to 100 recipients over SMTP, to a mail server in its own process, with the
+// ledger in a private Redis and the archive on disk. The peer is plain nodemailer (with one connection, and with its
+// pool), which keeps no records. Further cases leave out the ledger and the archive one by one, to show what each costs
+// per delivery. Limits: every recipient gets one message, in at most 1.5 times the time of plain nodemailer, each over
+// one connection. Processor time includes the threads for files, and must not grow faster than the number of recipients
+// (`scaling`).
 //
 //   npm run build && node build/modules.mjs && node bench/deliveries.mjs [--quick] [--recipients 100] [--times 3] [--kilobytes 100]
 import { spawn } from 'node:child_process';
@@ -64,7 +65,7 @@ const settings = {
 const content = randomBytes(kilobytes * 1024);
 
 /**
- * A run of its own whose files are sealed: what a delivery begins with.
+ * Creates a new run with sealed files, the state in which a delivery begins.
  *
  * @param {import('../dist-modules/deliver/archive/archive.js').Archive} archive
  * @param {readonly string[]} to
@@ -112,7 +113,7 @@ const redisServer = await privateRedis();
 const redis = new Redis(redisServer.url);
 const none = async () => {};
 
-/** @returns what has passed since then, in ms: by the clock, and of this process on a processor */
+/** @returns a function for the time since this call, in ms: elapsed time, and processor time of this process */
 function measure() {
   const startedAt = performance.now();
   const before = process.cpuUsage();
@@ -123,7 +124,7 @@ function measure() {
 }
 
 /**
- * What it takes to deliver one run to everybody, everything made before that is needed.
+ * Measures the delivery of one run to everybody, without its preparation.
  *
  * @param {Pick<import('../dist-modules/deliver/deliver.js').DeliverInput, 'ledger' | 'archive'>} stores
  */
@@ -150,7 +151,7 @@ async function ours({ ledger, archive }, recipients = to) {
   return figures;
 }
 
-/** The same messages by nodemailer, the file read once for each as well. */
+/** The same messages through nodemailer, which also reads the file once per message. */
 async function bare(options) {
   const transport = createTransport({
     host: '127.0.0.1',
@@ -186,7 +187,7 @@ const unkept = { ...archive, putMessage: async () => '', putAttempt: none, putRe
 
 const ALL = `${recipients} messages`;
 /**
- * A case of its own for each part of what ours does; the peers do none of them.
+ * A case for each part of Docket's work, none of which the peers do.
  *
  * @type {[who: string, name: string, send: () => Promise<{ ms: number, cpuMs: number }>][]}
  */
@@ -205,13 +206,13 @@ const CASES = [
 
 try {
   const measured = CASES.map(() => []);
-  // In turns, so that what else the machine does falls on all of them.
+  // In turns, so that other load on the machine affects all cases.
   for (let time = 0; time <= times; time += 1) {
     for (const [index, [, , send]] of CASES.entries()) {
       const before = await taken();
       const figures = await send();
       const messages = (await taken()) - before;
-      // The first time warms all of them up.
+      // The first round is the warm-up.
       if (time > 0) measured[index].push({ ...figures, messages });
     }
   }

@@ -1,6 +1,6 @@
-// One report with `split` for 1, 4, 40 and 500 desks: its calls beside twice those of the same report unsplit (the bound of
-// the design) and beside one run per desk; seconds of the whole command, and the most memory that its process held. A proxy
-// before the sandbox gives each of its four groups to as many desks as are asked for.
+// Measures a report with `split` for 1, 4, 40 and 500 desks: its calls, compared with twice those of the unsplit report
+// (the limit in the design) and with one run per desk; the seconds of the whole command; and the peak memory of its
+// process. A proxy in front of the sandbox distributes each of its four groups to any number of desks.
 //
 //   npm run build && npm run build:modules && node bench/desks.mjs [--quick] [--most 500]
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ const { most } = readOptions({ most: 500 }, { most: 40 });
 const report = reportOf('desks');
 const BY = 'profile.group';
 const GROUPS = ['Retail', 'Merchants', 'Marketplace', 'Partners'];
-/** Beside what the command needs for a single desk. */
+/** Limit of the memory in addition to what the command needs for a single desk. */
 const GROWTH_MB = 300;
 
 const thread = new Worker(new URL('support/sandbox-thread.mjs', import.meta.url));
@@ -37,7 +37,7 @@ let desks = [];
 let calls = 0;
 const nameOf = (index) => `Desk ${String(index + 1).padStart(3, '0')}`;
 
-/** The answer for the desks: each has the rows of a group of the sandbox. */
+/** Changes a response for the desks: each gets the rows of one of the sandbox's groups. */
 function spread(body, request, chosen) {
   if (!request.dimensions?.includes(BY)) return;
   body.rows = desks.flatMap((value, index) =>
@@ -110,9 +110,9 @@ const whole = {
   deliveries: [{ email: { to: ['all@acme.example'], attach: ['xlsx'] } }],
 };
 
-/** The command from its start to its end: its calls, mails, seconds, and the most memory that it held, MB. */
+/** Runs the command; returns its calls, e-mails, seconds, and peak memory in MB. */
 async function measure(file) {
-  // Another run's answers and catalog would be shared.
+  // A new Redis, because another run's responses and catalog would be shared.
   const redis = await privateRedis();
   const settings = { recipients: { domains: ['acme.example'] }, budget: { calls: 1_000, window: 1 } };
   const { folder, env, close } = await layOut({ acme: { key: service.key, settings, reports: { desks: file } } });
@@ -167,7 +167,7 @@ for (const count of [1, 4, 40, 500].filter((one) => one <= most)) {
     ...found,
     bound,
     one_by_one: count * unsplit.calls,
-    // More rows than one call may have are parted.
+    // Rows above the limit of one call need several calls.
     limit: { ...(count <= 40 ? { calls: bound } : {}), peak_mb: first.peak_mb + GROWTH_MB },
   });
 }

@@ -1,10 +1,10 @@
-// One organization with 2,000 calls and twenty with two each, on one shared key: the small ones must be done within two
-// windows, whenever they come.
+// One organization with 2,000 calls and twenty with two each share a key. The calls of the small organizations must be
+// done within two windows, whenever they arrive.
 //
 //   npm run build && node build/modules.mjs && node bench/fairness.mjs [--quick] [--calls 2000] [--window 5000] [--times 3]
 //
-// Two windows bring 60 tokens, of which 40 are theirs and so at most 20 the big one's. A token is out for its window and
-// for its call's reply: two windows of time are two windows and the replies in them.
+// Two windows have 60 tokens. The small organizations need 40, so the big one may get at most 20. A token returns after
+// its window plus the response time of its call, so the measured time is two windows plus those response times.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bullmqLineOf } from './support/bullmq-key-queue.mjs';
 import { lineOf } from './support/key-queue.mjs';
@@ -18,7 +18,9 @@ const LIMIT = 30;
 const SMALL = 20;
 const MOST_OF_BIG = 2 * LIMIT - 2 * SMALL;
 
-/** Two windows, with the two hundredths that bench/budget.mjs allows, and the replies: each token's own and the last call's. */
+/**
+ * Two windows, the two percent that bench/budget.mjs allows, and response times: of each token, and of the last call.
+ */
 const IN_TIME_MS = 1.02 * 2 * window + 3 * LONGEST_MS;
 
 async function measure(redisUrl, lineBy, arrival) {
@@ -27,7 +29,7 @@ async function measure(redisUrl, lineBy, arrival) {
   try {
     const priority = 'scheduled';
     for (let index = 0; index < calls; index++) line.call({ id: `big-${index}`, org: 'big', priority });
-    // Every one of the 2,000 has asked once, and the first window's tokens are gone.
+    // Waits until each of the 2,000 calls has requested a token once, and the tokens of the first window are used.
     while (line.answers.length < calls) await sleep(1);
     await sleep(arrival * window);
     const came = Date.now();
@@ -46,7 +48,7 @@ async function measure(redisUrl, lineBy, arrival) {
       late: 2 * SMALL - done.filter((ms) => ms <= IN_TIME_MS).length,
       ms: done.length < 2 * SMALL ? null : Math.max(...done),
       windows: done.length < 2 * SMALL ? null : rounded(Math.max(...done) / window),
-      // Of the big one, while the small ones were at it.
+      // Tokens granted to the big organization until the small ones were done.
       big_grants: grants.slice(0, last === -1 ? undefined : last).filter(({ org }) => org === 'big').length,
       throttled: service.requests().filter(({ status }) => status === 429).length,
     };

@@ -1,10 +1,10 @@
-// A run on demand whose key is free: ms from the moment before POST /api/reports/{org}/report/runs to the arrival of its
-// first metrics call at the service, through `docket start` as it is deployed, one run after the other.
+// Measures a run on demand whose key is free: ms from just before POST /api/reports/{org}/report/runs until its first
+// metrics call arrives at the service, through `docket start` as delivered, one run after the other.
 //
 //   npm run build && node build/modules.mjs && node bench/first-call.mjs [--quick] [--times 80]
 //
-// Four organizations with keys of their own take turns, and a window is a second: the budget never limits. Their catalogs
-// are held, as they are in any worker that has run for a minute.
+// Four organizations, each with its own key, take turns, and a window is one second, so the budget never limits. Their
+// catalogs are cached, as in any worker that has run for a minute.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Secret } from '../dist-modules/base/secrets/secret.js';
 import { startSandbox } from '../dist-modules/sandbox/sandbox.js';
@@ -27,14 +27,14 @@ const docket = await startDocket({
   budget: { calls: 30, window: 1 },
 });
 try {
-  // The first run of each asks for its catalog, and everything that is loaded late is loaded.
+  // The first run of each fetches its catalog, and loads everything that is loaded late.
   for (const org of [...ORGS, ...ORGS, ...ORGS]) await docket.ask(org);
   const took = [];
   for (let time = 0; time < times; time++) {
     const org = ORGS[time % ORGS.length];
     const before = sandbox.requests().length;
     const posted = Date.now();
-    // Another day each time: what a run before it has asked would be answered without a call (`max_age`).
+    // A different day each time, because requests of an earlier run would be answered without a call (`max_age`).
     const day = new Date(Date.UTC(2026, 9, 1) - time * 86_400_000).toISOString().slice(0, 10);
     await docket.ask(org, { from: day, to: day });
     const mine = new Secret(keys[org]).fingerprint();
@@ -43,7 +43,7 @@ try {
       .slice(before)
       .find(({ key }) => key === mine);
     took.push(first.at - posted);
-    // Not in step with anything that happens every so often.
+    // A random pause, to avoid being in step with periodic work.
     await sleep(Math.random() * 100);
   }
   report({

@@ -1,9 +1,10 @@
-// Posts definitions that are made to cost as much as they can, up to 1 MB, to `docket start` with the roles worker and admin,
-// while its health is asked every 20 ms and runs are active. Prints how long each answer took and the slowest health check.
+// Posts definitions that are designed to be as expensive as possible, up to 1 MB, to `docket start` with the roles
+// worker and admin. Meanwhile it checks health every 20 ms, and runs are active. Prints the time of each response and
+// the slowest health check.
 //
 //   npm run build && node build/modules.mjs && node bench/hostile-definitions.mjs [--quick] [--only templates,commas]
 //
-// Limits: an answer within 2 s, health checks within 100 ms, no run that begins twice or is not answered.
+// Limits: a response within 2 s, health checks within 100 ms, and no run that starts twice or gets no response.
 import { parseArgs } from 'node:util';
 import { startSandbox } from '../dist-modules/sandbox/sandbox.js';
 import { startDocket } from './support/deployment.mjs';
@@ -13,7 +14,7 @@ import { reportOf, rounded } from './support/report.mjs';
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
 const report = reportOf('hostile-definitions');
 const ORG = 'acme';
-/** The longest text that the route takes, and the longest that is sent to it. */
+/** The longest text that the route accepts, and the longest that is sent. */
 const MOST = 256 * 1024;
 const MB = 1024 * 1024;
 
@@ -96,7 +97,7 @@ const kinds = Object.entries(KINDS)
   .filter(([name]) => only === undefined || only.includes(name))
   .slice(0, values.quick ? 6 : undefined);
 
-/** Asks for the process's health every 20 ms; `slowest` is the longest answer since it was asked last. */
+/** Checks the process's health every 20 ms. `slowest` returns the longest response time since the previous call. */
 function watchHealth(url) {
   let open = true;
   let slowest = 0;
@@ -106,7 +107,7 @@ function watchHealth(url) {
       const began = performance.now();
       const asked = fetch(`${url}/healthz`)
         .then((response) => response.arrayBuffer())
-        // A connection that is not taken within ten seconds is as slow as that.
+        // A connection that is not accepted within ten seconds counts as a response time of ten seconds.
         .catch(() => {})
         .then(() => {
           slowest = Math.max(slowest, performance.now() - began);
@@ -131,7 +132,10 @@ function watchHealth(url) {
   };
 }
 
-/** One run after the other, each with a call that takes three seconds; how many there were, and how many began twice. */
+/**
+ * Starts one run after the other, each with a call that takes three seconds. Counts the runs, and those that started
+ * twice.
+ */
 function keepRunning(docket) {
   let open = true;
   const runs = { done: 0, again: 0, unanswered: 0 };
@@ -142,7 +146,7 @@ function keepRunning(docket) {
         runs.done += 1;
         if (run.attempts > 1) runs.again += 1;
       } catch {
-        // The process takes no connection any more.
+        // The process no longer accepts connections.
         runs.unanswered += 1;
       }
     }
@@ -166,7 +170,7 @@ const docket = await startDocket({
   role: 'worker,admin',
 });
 try {
-  // The workers hold a catalog from here on, with which texts are compared.
+  // From here on, the workers have a catalog to compare texts with.
   await docket.ask(ORG, '2025-01');
   const health = watchHealth(docket.url);
   const runs = keepRunning(docket);

@@ -1,7 +1,7 @@
-// Many keys from one process: commands that Redis runs a call and memory a key, at 10 to 10,000 keys (the peers at up to
-// 1,000: one of them takes connections for each key). Each key makes twice the calls that a window lets through, so that
-// half of them wait; the keys come one after the other within a window. The calls are pauses of 20 to 80 ms: what
-// the budget costs is asked here, not what HTTP does.
+// Measures many keys in one process: Redis commands per call and memory per key, for 10 to 10,000 keys (peers up to
+// 1,000, because one of them opens connections per key). Each key makes twice as many calls as a window allows, so half
+// of them wait. The keys start one after the other within a window. The calls are pauses of 20 to 80 ms, because only
+// the cost of the budget matters here, not of HTTP.
 //
 //   npm run build && node build/modules.mjs && node bench/keys.mjs [--quick] [--calls 6] [--window 5000] [--most 10000] [--peers 1000]
 import { fork } from 'node:child_process';
@@ -16,10 +16,10 @@ const { calls, window, most, peers } = readOptions(
 );
 const CLIENTS = ['docket', 'bullmq', 'bottleneck', 'rate-limiter-flexible-queue'];
 const CHILD = fileURLToPath(new URL('./support/many-keys-child.mjs', import.meta.url));
-/** What a key with six calls in line may take: of Redis, and of the process. */
+/** Maximum memory of a key with six waiting calls, in Redis and in the process. */
 const REDIS_BYTES = 4_096;
 const HEAP_BYTES = 32_768;
-/** A window is so long that one process can make all its calls: ms a key. */
+/** Ms per key: makes the window long enough for one process to make all its calls. */
 const ROOM_MS = 8;
 
 async function measure(order) {
@@ -58,7 +58,7 @@ for (const client of CLIENTS) {
       asked_again: figures.asked_again,
       limit: {
         commands_per_call: null,
-        // Of a few keys what costs the same for any number is the most.
+        // With few keys, costs that do not depend on their number dominate, so there is no limit.
         ...(keys < 100 ? {} : { redis_bytes_per_key: REDIS_BYTES, heap_bytes_per_key: HEAP_BYTES }),
       },
     });

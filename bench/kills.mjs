@@ -1,6 +1,6 @@
-// The calls of bench/budget.mjs while workers are killed without warning (SIGKILL) and started again: every call must
-// still be answered and kept once, and no 429 be earned, although it is unknown which calls the dead had sent. Beside
-// BullMQ, the one of the peers that takes up a dead process's work itself.
+// The calls of bench/budget.mjs while workers are killed without warning (SIGKILL) and restarted. Every call must still
+// be answered and stored once, and no 429 may occur, although it is unknown which calls the killed workers had sent.
+// The peer is BullMQ, the only one that takes over the work of a killed process.
 //
 //   npm run build && node build/modules.mjs && node bench/kills.mjs [--quick] [--calls 150] [--window 10000] [--workers 4] [--kills 8]
 import { readOptions } from './support/options.mjs';

@@ -1,6 +1,7 @@
-// A list export of a million profiles, and five long ones of one organization at once, as a worker keeps them: pages in
-// Redis until the limit of the run and of the organization, rows in a file. The service is a function: what a list takes
-// of Redis and of the process is asked here. Limits: 32 MiB a run and 128 MiB an organization, and what Redis adds to it.
+// Measures list exports as a worker stores them: one of a million profiles, and five long ones of one organization at
+// once. Pages are stored in Redis up to the limits of the run and the organization, rows in a file. A function stands
+// in for the service, because only Redis and the process are measured. Limits: 32 MiB per run and 128 MiB per
+// organization, plus the overhead of Redis.
 //
 //   npm run build && node build/modules.mjs && node bench/lists.mjs [--quick] [--records 1000000] [--runs 5] [--each 600000]
 import { createHash } from 'node:crypto';
@@ -25,13 +26,13 @@ const { records, runs, each } = readOptions(
 );
 const PAGE_SIZE = 100;
 const MIB = 1_048_576;
-/** What may be kept, and an eighth for how Redis keeps it. */
+/** The storage limits, plus one eighth for the overhead of Redis. */
 const RUN_MB = 32 * 1.125;
 const ORG_MB = 128 * 1.125;
-/** A process that has the ids of a million records, to find those that come twice. */
+/** Limit for a process that holds the ids of a million records, to find duplicates. */
 const RSS_MB = 400;
 
-/** A page of profiles that compress no better than names and addresses do. */
+/** A page of profiles that compress no better than real names and addresses. */
 function pageOf(number, count) {
   const from = (number - 1) * PAGE_SIZE;
   const page = Array.from({ length: Math.min(PAGE_SIZE, count - from) }, (_, index) => {
@@ -52,7 +53,7 @@ function pageOf(number, count) {
   return { count, next: from + PAGE_SIZE < count ? `page=${number + 1}` : null, records: page };
 }
 
-/** One list of `count` records of organization `org`. */
+/** Exports one list of `count` records of the organization. */
 async function exportList({ redis, budget, folder, run, count }) {
   let refused = 0;
   const { responses } = storeUntilFull({

@@ -1,7 +1,7 @@
-// An organization with 2,000 runs in line, and another that comes with one: at most one round of runs may be taken between its
-// arrival and its being taken, which is one run of each other organization. Both are counted in the order in which Redis did
-// them, from BullMQ's event stream: a run that a worker has taken and not yet begun did not pass anybody. Beside it bare
-// BullMQ, which goes by arrival.
+// One organization has 2,000 waiting runs, and another one adds a single run. Before that run is taken, each other
+// organization may get at most one more run. The order comes from BullMQ's event stream, which is the order in Redis: a
+// run that a worker has already taken but not started did not overtake anybody. The peer is bare BullMQ, which goes by
+// arrival.
 //
 //   npm run build && node build/modules.mjs && node bench/noisy.mjs [--quick] [--runs 2000] [--times 10] [--others 20]
 import { randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ import { reportOf } from './support/report.mjs';
 const { runs, times, others } = readOptions({ runs: 2_000, times: 10, others: 20 }, { runs: 300, times: 3 });
 const PREFIX = '{bench}';
 const CONCURRENCY = 4;
-/** A run's own time: an hour's work for four would be as good, and take longer. */
+/** Duration of a run. Longer runs would give the same result and take more time. */
 const RUN_MS = 20;
 const idOf = () => randomBytes(16).toString('hex');
 
@@ -103,12 +103,12 @@ async function bare(url, began) {
   };
 }
 
-/** Runs that were taken and kept after this run was added and before it was taken, in the order of Redis. */
+/** Number of runs that were taken and kept after this run was added and before it was taken, in the order of Redis. */
 function takenBefore(events, id) {
   const added = events.findIndex(({ event, jobId }) => event === 'added' && jobId === id);
   if (added === -1) throw new Error(`Run ${id} was added too long ago to be in the event stream`);
   const after = events.slice(added);
-  // A run that its worker gives back for another organization is delayed.
+  // A run that its worker gives back in favour of another organization is delayed, so it does not count.
   const kept = after.filter(
     ({ event, jobId }, index) =>
       event === 'active' &&
@@ -141,7 +141,7 @@ for (const others_ of [0, others]) {
     try {
       const names = Array.from({ length: others_ }, (_, index) => `other-${index}`);
       for (let run = 0; run < runs; run += 1) await system.enqueue('noisy');
-      // The others have enough in line to be there at each arrival.
+      // The other organizations have enough waiting runs to still have some at each arrival.
       for (let run = 0; run < (others_ === 0 ? 0 : 2 * times); run += 1)
         for (const name of names) await system.enqueue(name);
       system.start();
@@ -160,7 +160,7 @@ for (const others_ of [0, others]) {
         who,
         taken_before: Math.max(...waits.map(({ id }) => takenBefore(events, id))),
         wait_ms_most: Math.max(...waits.map(({ ms }) => ms)),
-        // A round: a run of each organization that waits.
+        // A round: one run of each organization that waits.
         limit: { taken_before: 1 + others_ },
       });
     } finally {

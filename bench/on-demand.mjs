@@ -1,9 +1,9 @@
-// A call on demand while 2,000 scheduled ones wait for the same key: it must have the next token that returns, so
-// between its arrival and its own grant no scheduled call may take the last token there is.
+// A call on demand arrives while 2,000 scheduled calls wait for the same key. It must get the next token that returns:
+// between its arrival and its grant, no scheduled call may take the last available token.
 //
-// Tokens of one burst return within the same millisecond, and whose timer fires first then asks first: a scheduled call
-// that is granted in that millisecond and leaves a token for the one on demand has not passed it by. `late_ms` is how
-// long its token lay there at most.
+// Tokens of a burst return within the same millisecond, and the call whose timer fires first requests first. So a
+// scheduled call that is granted in that millisecond, but leaves a token for the call on demand, has not overtaken it.
+// `late_ms` is the longest time for which its token was available.
 //
 //   npm run build && node build/modules.mjs && node bench/on-demand.mjs [--quick] [--calls 2000] [--window 2000] [--times 20]
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { startService } from './support/service.mjs';
 const { calls, window, times } = readOptions({ calls: 2_000, window: 2_000, times: 20 }, { times: 5 });
 const LIMIT = 30;
 
-/** One call on demand: by how many scheduled ones it was passed by, its wait, and how late it took its token. */
+/** Makes one call on demand. Returns how many scheduled calls overtook it, its wait, and how late it took its token. */
 async function arrive(line, id) {
   const came = Date.now();
   await line.call({ id, org: 'acme', priority: 'on_demand' });

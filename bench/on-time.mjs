@@ -1,6 +1,7 @@
-// Reports that are due at one minute, on one key: when the last mail leaves after the slot, without `prepare` and with it.
-// The bound is what rendering and mailing these runs took, shared by the runs that a worker works on at once. Windows are
-// shorter than the service's minute: 600 calls take 20 of them, so 20 minutes there.
+// Measures reports that are due in the same minute, on one key: when the last e-mail leaves after the slot, without
+// `prepare` and with it. The limit is the time for rendering and mailing these runs, divided by the number of runs that
+// a worker executes at once. Windows are shorter than the service's minute: 600 calls take 20 windows, so 20 minutes at
+// the service.
 //
 //   npm run build && node build/modules.mjs && node bench/on-time.mjs [--quick] [--reports 60] [--window 2000]
 import { Redis } from 'ioredis';
@@ -18,7 +19,7 @@ const CALLS = 10;
 const LIMIT = 30;
 const CONCURRENCY = 4;
 const MINUTE_MS = 60_000;
-/** A round of preparations is every ten seconds and takes two thirds of the tokens. */
+/** Preparations run every ten seconds and use two thirds of the tokens. */
 const PREPARE_MINUTES = Math.ceil((reports * CALLS) / ((LIMIT * 2) / 3) / 6) + 2;
 
 async function mailServer() {
@@ -58,7 +59,7 @@ async function measure(prepare) {
     await mailServer(),
   ];
   const client = new Redis(redis.url);
-  // A minute more than it prepares, and a start.
+  // The preparation time, plus one minute, plus the time of a start.
   const slot = Math.ceil((Date.now() + 20_000) / MINUTE_MS) * MINUTE_MS + (prepare ?? 0) * MINUTE_MS;
   const at = new Date(slot);
   /** @type {import('./support/processes.mjs').ReportFile} */

@@ -1,7 +1,7 @@
-// Where one Redis ends: its processor time for a call that goes through the budget of a key, and for a run through the
-// queue, and so how many of each a second one core of it can serve. As many loops as the machine's load allows; the rate
-// that was reached and how busy Redis was are beside it. Calls: each key has free tokens; a call that waits costs about
-// twice as much (bench/workers.mjs).
+// Measures the limit of a single Redis: its processor time for a call through the budget of a key, and for a run
+// through the queue. This gives the rates per second that one core of Redis can serve. Uses as many loops as the
+// machine can run; also shows the reached rate and how busy Redis was. Calls: each key has free tokens; a call that
+// waits costs about twice as much (bench/workers.mjs).
 //
 //   npm run build && node build/modules.mjs && node bench/one-redis.mjs [--quick] [--calls 30000] [--runs 3000] [--loops 200]
 import { randomBytes } from 'node:crypto';
@@ -28,7 +28,7 @@ const report = reportOf('one-redis');
 const server = await privateRedis();
 const client = new Redis(server.url);
 
-/** Figures of `work`, which does so many of something. */
+/** Measures `work`, which does `count` operations. */
 async function measure(name, count, work) {
   const before = { at: performance.now(), ...(await redisStats(client)) };
   await work();
@@ -44,7 +44,7 @@ async function measure(name, count, work) {
   });
 }
 
-/** `count` calls by all loops together; each loop has a key. */
+/** Makes `count` calls in all loops together. Each loop uses its own keys. */
 async function makeCalls(count) {
   const redis = new Redis(server.url);
   const budget = redisBudget(redis, { prefix: 'bench:', calls: 30, windowMs: 1_000 });
@@ -52,7 +52,7 @@ async function makeCalls(count) {
   const loop = async (_, index) => {
     for (let call = 0; left > 0; call += 1) {
       left -= 1;
-      // A key has 30 tokens a window, so that each loop goes from key to key.
+      // A key has 30 tokens per window, so each loop changes its key after 30 calls.
       const key = `key-${index}-${Math.floor(call / 30)}`;
       const request = { key, id: `${call}`, org: 'acme', priority: /** @type {const} */ ('scheduled'), holdMs: 30_000 };
       const answer = await budget.acquire(request);
@@ -64,7 +64,7 @@ async function makeCalls(count) {
   redis.disconnect();
 }
 
-/** Runs that do nothing, opened and worked off. */
+/** Opens runs that do nothing, and works them off. */
 async function makeRuns(count) {
   const producer = await openRedis(server.url, 'producer', silentLog);
   const patient = await openRedis(server.url, 'worker', silentLog);

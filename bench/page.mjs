@@ -1,7 +1,7 @@
-// The operator's pages as a browser gets them, with as many rows as a page has at most: bytes of the first paint (HTML as it
-// is; style, script and icon compressed, as they are sent) and when Chromium has painted it, with nothing in its cache.
-// Deliveries are measured empty: an admin process alone sends nothing. test/admin/page/page.test.ts counts the bytes of a
-// hundred rows of everything. Needs the distribution's Chromium; without it, its line says so.
+// Measures the operator's pages as a browser gets them, with the maximum rows of a page: bytes of the first paint (HTML
+// uncompressed; style, script and icon compressed, as sent), and when Chromium has painted it with an empty cache. The
+// list of deliveries is empty, because an admin process alone sends nothing. test/admin/page/page.test.ts counts the
+// bytes of a hundred rows of everything. Needs the distribution's Chromium; if it is missing, the output says so.
 //
 //   npm run build && node build/modules.mjs && node bench/page.mjs [--quick] [--loads 10] [--rows 100]
 import { spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const { loads, rows } = readOptions({ loads: 10, rows: 100 }, { loads: 2 });
 const report = reportOf('page');
 const MAX_BYTES = 80 * 1024;
 
-/** One load of a page with an empty cache. */
+/** Loads a page once, with an empty cache. */
 async function load(page, session, url) {
   await session.send('Network.clearBrowserCache');
   const parts = [];
@@ -41,7 +41,7 @@ async function load(page, session, url) {
       performance.getEntriesByType('navigation')[0].responseStart,
   );
   page.off('response', keep);
-  // What the script asks for later is none of the first paint.
+  // What the script requests later is not part of the first paint.
   const first = parts.filter((part) => part.request().isNavigationRequest() || part.url().includes('/assets/'));
   const sizes = await Promise.all(first.map((part) => part.request().sizes()));
   return { bytes: sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0), painted, first_byte };
@@ -55,7 +55,7 @@ async function measure(executablePath) {
   );
   const docket = await startDocket({
     redisUrl: redis.url,
-    // An admin process calls nothing.
+    // An admin process makes no calls to the service.
     apiUrl: 'http://127.0.0.1:9',
     keys: { acme: 'bench0.key', globex: 'bench1.key' },
     budget: { calls: 30, window: 60 },

@@ -1,6 +1,6 @@
-// What a PDF costs: a pack of the demo's size (a scorecard, eight sections with charts, definitions), and one at the limit of
-// rows. Typst runs in a process of its own, whose processor time and memory are counted from its start. Limits: 1.5 s and
-// 150 MB for the pack.
+// Measures the cost of a PDF: a pack of the demo's size (a scorecard, eight sections with charts, definitions), and one
+// with the maximum number of rows. Typst runs in its own process, whose processor time and memory are counted from its
+// start. Limits: 1.5 s and 150 MB for the pack.
 //
 //   npm run build && node build/modules.mjs && node bench/pdf.mjs [--quick] [--sections 8] [--rows 13] [--most 2000]
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,13 +20,13 @@ const report = reportOf('pdf');
 const folder = await mkdtemp(join(tmpdir(), 'docket-bench-pdf-'));
 const signal = new AbortController().signal;
 
-/** Days, a type, and as many metrics as a page shows side by side. */
+/** A section with days, a type, and as many metrics as a page shows side by side. */
 const themed = (section, count) => {
   const { columns, ...table } = sectionTable(section, count);
   return { ...table, columns: columns.filter(({ kind }, index) => kind === 'time' || (index > 2 && index < 8)) };
 };
 
-/** A figure of each metric without buckets: the summary's scorecard. */
+/** A section with one figure per metric and no buckets, like the summary's scorecard. */
 const scorecard = () => {
   const { columns, rows: all, chart: _, ...table } = sectionTable(0, 1);
   const metrics = columns.filter(({ kind }) => kind === 'metric').slice(0, 8);

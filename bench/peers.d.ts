@@ -1,4 +1,4 @@
-// Installed by `npm run bench`, not with Docket: types are checked without them.
+// `npm run bench` installs these packages, Docket does not. These lines let the types be checked without them.
 declare module 'bottleneck';
 declare module 'csv-stringify';
 declare module 'rate-limiter-flexible';

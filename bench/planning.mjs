@@ -1,6 +1,6 @@
-// Planning: metrics calls a run of every definition in jobs/ takes – metric by metric as a query a chart series does,
-// section by section, as planned, and the number below which no plan can be (support/call-bound.mjs) – and what it costs
-// to read, check and plan more and more definitions, and one of more and more sections.
+// Measures planning. First, the metrics calls of a run of every definition in jobs/: metric by metric, as one query per
+// chart series; section by section; as planned; and the minimum for any plan (support/call-bound.mjs). Then, the cost
+// of reading, checking and planning a growing number of definitions, and a report with a growing number of sections.
 //
 //   npm run build && node build/modules.mjs && node bench/planning.mjs [--quick] [--reports 10000]
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -24,14 +24,14 @@ import { keyOf } from './support/service.mjs';
 
 const { reports: most } = readOptions({ reports: 10_000 }, { reports: 1_000 });
 const NOW = Date.parse('2026-04-08T08:30:00Z');
-/** What a plan may take of the naive way, where somebody was promised something. */
+/** Documented limits: the share of the naive number of calls that a plan may need. */
 const PROMISED = { 'demo/board-pack': { of_naive: 0.5 } };
 const JOBS = fileURLToPath(new URL('../jobs', import.meta.url));
-/** Reports of an organization. */
+/** Reports per organization. */
 const EACH = 100;
-/** Of a report; a definition may have a hundred. */
+/** Sections of a report. A definition may have a hundred. */
 const SECTIONS = [1, 10, 100];
-/** A report of so many sections is planned so often, for one alone takes too little time to tell. */
+/** How often a report with so many sections is planned: once takes too little time to measure. */
 const TIMES = 50;
 
 const report = reportOf('planning');
@@ -79,7 +79,7 @@ function reportCalls(jobs, catalog) {
 }
 
 /**
- * Copies of the weekly report of jobs/, a hundred an organization: read from their files, checked, and planned.
+ * Copies of the weekly report of jobs/, a hundred per organization: reads their files, checks and plans them.
  *
  * @type {(catalog: Catalog) => Promise<void>}
  */
@@ -126,7 +126,8 @@ async function reportsGrow(catalog) {
 }
 
 /**
- * A report of more and more sections, which ask in turn as those of jobs/ do, and never the same as another.
+ * A report with a growing number of sections. They repeat the requests of the sections in jobs/, but no two are the
+ * same.
  *
  * @type {(jobs: Definitions, catalog: Catalog) => Promise<void>}
  */
@@ -145,7 +146,7 @@ async function sectionsGrow(jobs, catalog) {
     });
     return { n, cost: cpuMs / TIMES };
   };
-  // What is compiled late is compiled.
+  // Warms up the compiled code.
   await planned(10);
   const points = [];
   for (const n of SECTIONS) points.push(await planned(n));

@@ -1,6 +1,6 @@
-// What the queue costs a run beside the API, rendering and mail: processor time and Redis commands of a worker whose
-// runs do nothing but say what a run says, beside bare BullMQ jobs in the same process; and how fast runs are listed when
-// there are many on record. Limits: 5 ms and 15 commands a run, 50 ms for any page of a listing.
+// Measures the cost of the queue per run, apart from the API, rendering and mail: processor time and Redis commands of
+// a worker whose runs only send their events, compared with bare BullMQ jobs in the same process. Then, how fast runs
+// are listed with many on record. Limits: 5 ms and 15 commands per run, 50 ms for any page of a listing.
 //
 //   npm run build && node build/modules.mjs && node bench/queue.mjs [--quick] [--runs 1000] [--orgs 50] [--concurrency 8] [--records 100000] [--times 5]
 import { randomBytes } from 'node:crypto';
@@ -29,7 +29,7 @@ const CALLS = 5;
 const STAGES = ['plan', 'fetch', 'render', 'seal', 'deliver'];
 const report = reportOf('queue');
 
-// Every command that this process sends, whichever of its connections it takes: what is inside of scripts does not count.
+// Counts every command that this process sends, on any of its connections. Commands inside of scripts do not count.
 let sent = 0;
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args) {
@@ -55,7 +55,7 @@ const orderOf = (n, change = {}) => ({
 });
 
 /**
- * What a run of five calls and one mail says of itself.
+ * Sends the events of a run with five calls and one e-mail.
  *
  * @type {import('../dist-modules/queue/jobs/process-job.js').Execute}
  */
@@ -69,7 +69,7 @@ async function execute(_, { observe }) {
   return done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] });
 }
 
-/** Figures of `work`, which resolves when all of `runs` have ended. */
+/** Measures `work`, which resolves when all `runs` have ended. */
 async function measured(work) {
   const before = { sent, cpu: process.cpuUsage(), at: performance.now() };
   await work();
@@ -149,11 +149,11 @@ async function bareBullMq(url) {
   return { opening, working };
 }
 
-/** One in a thousand has failed, one in fifty is held; the rest is done, but for the last fifty. */
+/** One in a thousand has failed, one in fifty is held. The last fifty are queued, all others done. */
 const stateOf = (n) => (n >= records - 50 ? 'queued' : n % 1_000 === 7 ? 'failed' : n % 50 === 3 ? 'held' : 'done');
 
 async function listings(url) {
-  // Not a producer's client, which gives a busy machine two seconds.
+  // Not a producer's client, which allows a busy machine only two seconds.
   const redis = await openRedis(url, 'worker', silentLog);
   const prefix = '{list}';
   const store = redisRunStore(redis, { prefix, keepDays: 40 });

@@ -1,17 +1,17 @@
-// Workbooks beside the peers on the same figures, each writer in a process of its own, one at a time:
+// Compares workbooks with those of peers for the same figures, each writer in its own process, one at a time:
 //
-// - `pack`: sections of 22 columns, each with a chart, ours from a dataset in memory;
-// - `list`: one list of 10 columns, ours from the file in which a list export leaves its rows;
-// - `long list`: the same, so long that memory would show whether it grows with the list;
+// - `pack`: sections of 22 columns, each with a chart; Docket's come from a dataset in memory;
+// - `list`: one list of 10 columns; Docket reads it from the file of a list export;
+// - `long list`: the same, long enough to show whether memory grows with the list;
 // - lists of 10 rows, and of ten times as many, up to 100,000;
-// - `thread`: the pack with its mail, rendered as the worker does it, beside a main thread that must go on answering.
+// - `thread`: the pack with its e-mail, rendered as the worker does it, while the main thread must stay responsive.
 //
 //   npm run build && node build/modules.mjs && node bench/render.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--long 1000000] [--most 100000] [--times 3]
 //
-// Of several times the best counts, because whatever else runs on the machine can only make it worse; of memory and
-// stalls the worst. Where `ms` is doubted: `cpu_ms` is the work that it was, of all threads together. Only exceljs and
-// SheetJS have no charts. libxlsxwriter is compiled here; without a compiler or the library (Debian: gcc,
-// libxlsxwriter-dev) its line says so.
+// Of several rounds the best time counts, because other load on the machine can only make it worse; of memory and
+// stalls the worst. If `ms` is in doubt, `cpu_ms` is the processor time of all threads. Only exceljs and SheetJS have
+// no charts. libxlsxwriter is compiled here; without a compiler or the library (Debian: gcc, libxlsxwriter-dev), the
+// output says so.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const options = readOptions(FULL, { sections: 4, rows: 1_000, list: 20_000, long
 const PEERS = ['exceljs-memory', 'exceljs-stream', 'sheetjs', 'wasm-xlsxwriter'];
 const RSS_MB = 250;
 const TIMES = ['ms', 'cpu_ms'];
-/** What costs the same for every size weighs too much in a small one. */
+/** With a small size, fixed costs weigh too much for the limits. */
 const isFull = options.sections * options.rows >= FULL.sections * FULL.rows && options.list >= FULL.list;
 const RATIOS = { pack: { to_exceljs: 0.2, to_wasm: 1, to_c: 1 }, list: { to_exceljs: 0.2, to_wasm: 1 } };
 
@@ -48,7 +48,7 @@ const bestOf = (runs) => ({
   ),
 });
 
-/** Every writer in turn, as often as asked for, so that a busy minute falls on all of them. */
+/** Runs every writer in turn, `times` times, so that a busy minute affects all of them. */
 async function measure(name, writers) {
   const runs = new Map(writers.map((writer) => [writer, []]));
   for (let time = 0; time < options.times; time += 1) {
@@ -85,7 +85,9 @@ async function beside(name, c) {
   if (c.path === undefined) report({ name, who: c.name, absent: c.missing });
 }
 
-/** `idle_stall_ms` is what this process, which only waits, had to wait for the machine meanwhile. */
+/**
+ * `idle_stall_ms` is the longest stall of this process meanwhile, which only waits: it shows how busy the machine was.
+ */
 async function ours(name, writer, work, limit) {
   const longest = watchStalls();
   const figures = (await measure(work, [writer])).get(writer);

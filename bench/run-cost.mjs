@@ -1,13 +1,14 @@
-// What a whole run costs a worker beside the service, rendering, sealing and the target: how often it waits for Redis, for
-// what, and processor time of the main thread. One small report (a section, a call, a CSV into a folder or a mail) through
-// the worker as it is composed, one run after the other; beside it the same run inline, which has no queue, no Redis
-// and its ledger in memory.
+// Measures what a whole run costs a worker, apart from the service, rendering, sealing and the target: how often it
+// waits for Redis and for what, and processor time of the main thread. A small report (a section, a call, a CSV into a
+// folder or an e-mail) goes through the worker as composed, one run after the other. For comparison, the same run
+// inline, without a queue or Redis, and with its ledger in memory.
 //
 //   npm run build && node build/modules.mjs && node bench/run-cost.mjs [--quick] [--runs 200] [--shown 0]
 //
-// A round trip is a turn of the event loop in which commands leave for Redis: what leaves together is waited for together.
-// Waiting for jobs and the one look a second for cancelled runs are not counted. Linux alone tells a thread's time.
-// With OTEL_EXPORTER_OTLP_ENDPOINT in the environment each run is a trace, sent there; the limits are of runs without.
+// A round trip is a turn of the event loop in which commands are sent to Redis, because commands sent together are
+// awaited together. Waiting for jobs and the check for cancelled runs once per second are not counted. Only Linux
+// reports the time of a thread. With OTEL_EXPORTER_OTLP_ENDPOINT in the environment, each run exports a trace; the
+// limits are for runs without.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +34,7 @@ import { percentile, reportOf, rounded } from './support/report.mjs';
 import { countRoundTrips } from './support/round-trips.mjs';
 
 const { runs, shown } = readOptions({ runs: 200, shown: 0 }, { runs: 40 });
-/** Modules, threads, compiled code; the catalog is held from the first run on. */
+/** Warms up modules, threads and compiled code. The catalog is cached from the first run on. */
 const WARM_UP = 20;
 const report = reportOf('run-cost');
 const counted = countRoundTrips();
@@ -79,7 +80,7 @@ const around = (more) => ({
 /** Processor time of the main thread, ms. */
 const mainMs = () => Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
-/** Each run asks for another day: what a run before it has asked would be answered without a call. */
+/** Each run requests another day, because requests of an earlier run would be answered without a call. */
 let day = 0;
 const nextDay = () => {
   day += 1;
@@ -87,7 +88,10 @@ const nextDay = () => {
   return { from: at, to: at };
 };
 
-/** Main thread's time by stage, each the median of all runs since `clear`: what a stall of the machine adds to one counts little. */
+/**
+ * Main thread's time by stage. Each is the median of all runs since `clear`, so that a stall of the machine in one run
+ * hardly counts.
+ */
 function stages() {
   let last = mainMs();
   const took = new Map();
@@ -119,7 +123,7 @@ const requestOf = (name) => ({
   again: true,
 });
 
-/** All runs are queued, as after a night's slots, and one is made after the other. */
+/** All runs are queued first, as after a night's slots, and then executed one after the other. */
 async function underWorker(name) {
   const line = await composeDocket(around({ REDIS_URL: redis.url }), {
     jobs: staticDefinitions(jobs),
@@ -206,7 +210,7 @@ try {
   for (const name of Object.keys(DELIVERIES)) {
     const bare = await inline(name);
     const { taking, ...figures } = await underWorker(name);
-    // What the inline run has no part of, or does otherwise: planning is ours in both.
+    // Stages that the inline run lacks or does differently. Planning is Docket's own work in both.
     const others = ['fetch', 'render', 'seal', 'deliver', 'end'];
     const all = taking.sum('plan', ...others);
     report({

@@ -1,11 +1,11 @@
-// Runs every bench of this folder, one after the other, each in a process of its own. Prints their JSON lines as they come
-// (or puts them at the end of the file --json names), then one table: our figure, the best peer's, their ratio, the limit
-// and how far we are from it; and how cost grows.
+// Runs every benchmark of this folder, one after the other, each in its own process. Prints their JSON lines as they
+// come (with --json, appends them to that file), then a table with Docket's figure, the best peer's, their ratio, the
+// limit and the distance to it; then how cost grows.
 //
 //   npm run build && npm run bench -- [--quick] [--json bench.jsonl] [--page docs/internals/benchmarks.md] [NAME…]
 //
-// --page puts the tables between the marks of a page. With --from bench.jsonl nothing is measured: tables and page come
-// from that file, in which the last run of a bench counts.
+// --page writes the tables between the marks of a page. With --from bench.jsonl nothing is measured: tables and page
+// come from that file, and of each benchmark the last run counts.
 import { spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { comparison, formatTable, growthTables } from './support/table.mjs';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const SELF = 'run.mjs';
-/** A bench that takes longer than this hangs; backlog, the longest, takes a quarter of it. */
+/** A benchmark that takes longer hangs. The longest, backlog, takes a quarter of this. */
 const TIMEOUT_MS = 40 * 60_000;
 
 const { values, positionals } = parseArgs({
@@ -42,7 +42,7 @@ const names = (positionals.length === 0 ? found : found.filter((file) => positio
 
 const write = (text) => (values.json === undefined ? console.log(text) : appendFileSync(values.json, `${text}\n`));
 
-/** What a bench prints, and how it ended. Progress and faults of its own go to stderr as they come. */
+/** The output and exit of a benchmark. Its progress and its own errors go straight to stderr. */
 async function run(name) {
   const machine = await watchMachine();
   const child = spawn(process.execPath, [join(FOLDER, `${name}.mjs`), ...(values.quick ? ['--quick'] : [])], {

@@ -1,4 +1,4 @@
-// What the sandbox costs its clients, measured over HTTP on the built code. It has no limit and no peer.
+// Measures what the sandbox costs its clients, over HTTP on the built code. There is no limit and no peer.
 //
 //   npm run build && node build/modules.mjs && node bench/sandbox.mjs [--quick] [--each 4000]
 import { performance } from 'node:perf_hooks';
@@ -10,7 +10,7 @@ import { percentile, reportOf, rounded } from './support/report.mjs';
 const NOW = Date.parse('2026-04-08T08:30:00Z');
 const keepAlive = new Agent({ connections: 1, pipelining: 1 });
 
-/** ms for which each question is asked. */
+/** How long each request is repeated, ms. */
 const { each } = readOptions({ each: 4_000 }, { each: 500 });
 const report = reportOf('sandbox');
 const memory = () => Math.round(process.memoryUsage().rss / 1_048_576);

@@ -1,6 +1,6 @@
-// What a process of each role costs, for docs/internals/scaling.md: CPU, memory and Redis a run of a small report; CPU and memory
-// of a scheduler with many reports, at start (from 10 reports on) and while nothing is due. CPU and not time, because it says how much one
-// core bears whatever else the machine does.
+// Measures the cost of a process of each role, for docs/internals/scaling.md: CPU, memory and Redis per run of a small
+// report; CPU and memory of a scheduler with many reports, at start (from 10 reports on) and while nothing is due. It
+// measures CPU instead of time, because CPU shows what one core can serve, whatever else the machine does.
 //
 //   npm run build && node build/modules.mjs && node bench/scaling.mjs [--quick] [--runs 500] [--reports 100000] [--idle 120]
 import { Redis } from 'ioredis';
@@ -15,7 +15,7 @@ const { runs, reports, idle } = readOptions(
   { runs: 500, reports: 100_000, idle: 120 },
   { runs: 100, reports: 1_000, idle: 65 },
 );
-/** Limits of a start with so many reports, all of them new or all as before. */
+/** Limits of a start by number of reports: all of them new, or all unchanged. */
 const LIMITS = new Map([
   [1_000, { first_start_cpu_ms: 5_000, next_start_cpu_ms: 1_000, rss_mb: 400 }],
   [10_000, { first_start_cpu_ms: 5_000, next_start_cpu_ms: 1_000, rss_mb: 400 }],
@@ -47,7 +47,7 @@ async function worker() {
     await scheduler.close();
     const process = await house.start('worker', '--concurrency', '8');
     await process.times('Run ended', runs / 10);
-    // The first tenth warms up: modules, threads, compiled code.
+    // The first tenth warms up modules, threads and compiled code.
     const [began, cpu, before] = [Date.now(), await process.cpuMs(), await redisStats(client)];
     const counted = process.said.get('Run ended');
     await process.times('Run ended', runs);
@@ -73,7 +73,7 @@ async function worker() {
   }
 }
 
-/** A scheduler that starts with so many new definitions, and one that finds them in force. */
+/** A scheduler that starts with `count` new definitions, and then one that finds them active. */
 async function scheduler(count, idleSeconds) {
   const redis = await privateRedis();
   const client = new Redis(redis.url);
@@ -111,7 +111,7 @@ async function scheduler(count, idleSeconds) {
   }
 }
 
-/** What a process costs while nothing is due. */
+/** The cost of a process while nothing is due. */
 async function idleCost(process, client, seconds) {
   const [cpuMs, { commands }] = [await process.cpuMs(), await redisStats(client)];
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -124,7 +124,7 @@ async function idleCost(process, client, seconds) {
 await worker();
 const starts = [];
 for (const n of sizesTo(reports)) {
-  // Nobody asks what a scheduler of a few reports does while it waits: that is looked at once.
+  // Idle cost does not matter for few reports, so it is only measured once.
   const figures = await scheduler(n, n * 10 > reports ? idle : 0);
   starts.push({ n, ...figures });
   if (n * 100 > reports) report({ name: `a scheduler, ${n} reports`, ...figures, limit: LIMITS.get(n) ?? {} });

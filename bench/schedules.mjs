@@ -1,8 +1,9 @@
-// Definitions put in force and registered with BullMQ, and what a look of every minute costs while nothing changes: with a
-// few timetables that all share, and with one of its own for each report. Ten thousand of them beside bare BullMQ, where
-// each has a job scheduler and a starting process upserts them all; and how it grows up to there. At the end as many slots of
-// one minute, of a thousand organizations, opened in this process: definition, record, place in the line, job, cursor;
-// beside a bare BullMQ that adds as many jobs with a priority in bulk, and keeps no record.
+// Measures the activation of definitions and their registration with BullMQ, and the cost of the check every minute
+// while nothing changes: with a few timetables that all reports share, and with a timetable for each report. Ten
+// thousand of them are compared with bare BullMQ, where each report has a job scheduler and a starting process upserts
+// them all; smaller sizes show how the cost grows. Finally, as many slots of one minute, of a thousand organizations,
+// are opened in this process: definition, record, place in the line, job, cursor. The peer is a bare BullMQ that adds
+// as many jobs with a priority in bulk, without records.
 //
 //   npm run build && node build/modules.mjs && node bench/schedules.mjs [--quick] [--reports 10000]
 import { Queue } from 'bullmq';
@@ -34,15 +35,19 @@ import { reportGrowth, reportOf, rounded, sizesTo } from './support/report.mjs';
 
 const { reports: most } = readOptions({ reports: 10_000 }, { reports: 1_000 });
 const PREFIX = '{bench}';
-/** Goals: to put them all in force, to have the shared timetables tick, and commands of one look that finds nothing new. */
+/**
+ * Limits: ms to activate all reports and start the shared timetables, and commands of a check that finds nothing new.
+ */
 const REGISTER_MS = 5_000;
 const QUIET_COMMANDS = 5;
-/** Of a slot that is opened: time, and processor time of this process, both ms. Ten thousand take ten seconds at most. */
+/**
+ * Limits per opened slot: ms, and ms of processor time of this process. Ten thousand slots take at most ten seconds.
+ */
 const SLOT_MS = 1;
 const SLOT_CPU_MS = 0.6;
-/** Organizations of those slots. */
+/** Organizations with slots to open. */
 const ORGS = 1_000;
-/** Registrations of the peer that are on their way at the same time: as many as of ours. */
+/** Simultaneous registrations of the peer, as many as Docket's. */
 const BATCH_SIZE = 200;
 
 const settings = (id) => ({
@@ -87,10 +92,10 @@ const CASES = [
   ['a timetable each', (n) => `${n % 60} ${Math.floor(n / 60) % 24} ${1 + (Math.floor(n / 1440) % 28)} * *`, false],
 ];
 
-/** What each step costs, in the order in which a process comes to it. */
+/** Measures each step in the order in which a process performs it. */
 async function ours(count, cronOf) {
   const server = await privateRedis();
-  // Not a producer's client, which gives a busy machine two seconds.
+  // Not a producer's client, which allows a busy machine only two seconds.
   const redis = await openRedis(server.url, 'worker', silentLog);
   try {
     const jobs = jobsOf(count, cronOf);
@@ -138,7 +143,7 @@ async function ours(count, cronOf) {
   }
 }
 
-/** A job scheduler for each report; a starting process cannot know which of them are there and unchanged. */
+/** Registers a job scheduler per report. A starting process cannot know which of them exist unchanged. */
 async function bullmq(count, cronOf) {
   const server = await privateRedis();
   const redis = new Redis(server.url, { maxRetriesPerRequest: null });
@@ -169,7 +174,7 @@ async function bullmq(count, cronOf) {
   }
 }
 
-/** Slots that came due within one day, all at the same minute, opened by one look. */
+/** Opens, in one check, slots that came due within a day, all in the same minute. */
 async function opening(count) {
   const server = await privateRedis();
   const redis = await openRedis(server.url, 'worker', silentLog);
@@ -201,7 +206,7 @@ async function opening(count) {
   }
 }
 
-/** As many jobs, added in bulk; `BATCH_SIZE` at a time, as a producer does that does not want to hold up Redis. */
+/** Adds as many jobs in bulk, `BATCH_SIZE` at a time, like a producer that must not block Redis. */
 async function addingInBulk(count) {
   const server = await privateRedis();
   const redis = new Redis(server.url, { maxRetriesPerRequest: null });
@@ -233,7 +238,7 @@ const slotFigures = (count, { ms, ownMs, cpuMs, commands, bytes }) => ({
   ms_per_slot: rounded(ms / count, 3),
   own_cpu_ms_per_slot: rounded(ownMs / count, 3),
   redis_cpu_ms_per_slot: rounded((cpuMs - ownMs) / count, 3),
-  // Also those inside of scripts.
+  // Includes commands inside of scripts.
   commands_per_slot: rounded(commands / count, 1),
   redis_bytes_per_slot: Math.round(bytes / count),
 });
@@ -263,7 +268,7 @@ for (const [name, cronOf, shared] of CASES) {
     next_slots_ms: slots.ms,
     limit: {
       in_force_ms: REGISTER_MS,
-      // A process does not wait for its timetables to tick: it looks by itself every minute.
+      // A process does not wait until its timetables tick: it also checks every minute by itself.
       ticking_ms: shared ? REGISTER_MS : null,
       quiet_look_commands: QUIET_COMMANDS,
       restart_commands: null,

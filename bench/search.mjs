@@ -1,13 +1,13 @@
-// Searches and filtered lists as people ask for them, over HTTP, with many runs on record: `docket start --role admin` in a
-// process of its own, a Redis of its own. One request after the other; the limit is that of the page, 50 ms at p99. `own_ms` and
-// `redis_ms` are processor time a request, which other work on the machine does not change.
+// Measures searches and filtered lists over HTTP with many runs on record: `docket start --role admin` in its own
+// process, with its own Redis. One request follows the other; the limit is that of the page, 50 ms at p99. `own_ms` and
+// `redis_ms` are processor time per request, which does not depend on other load on the machine.
 //
 //   npm run build && node build/modules.mjs && node bench/search.mjs [--quick] [--runs 100000] [--requests 100]
 //
-// Each run has three deliveries: to one of a hundred addresses of its organization, to the one that gets everything, and
-// for each third run files to a location of its own, for the others a second address. One run in fifty has failed. First
-// what the indexes cost: bytes by MEMORY USAGE a hundred thousand deliveries or runs, and the time to build all of them again;
-// and how that and the memory of Redis grow with the runs on record.
+// Each run has three deliveries: to one of a hundred addresses of its organization, to the address that gets
+// everything, and to a second address, or for every third run to a file location of its own. One run in fifty has
+// failed. First it measures the cost of the indexes: bytes (MEMORY USAGE) per hundred thousand deliveries or runs, the
+// time to rebuild all of them, and how that and the memory of Redis grow with the runs on record.
 import { loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { sha256 } from '../dist-modules/base/sha256.js';
@@ -37,7 +37,7 @@ const report = reportOf('search');
 
 const dayOf = (ms) => new Date(ms).toISOString().slice(0, 10);
 
-/** One run with its deliveries. */
+/** Stores one run with its deliveries. */
 async function write(index, { store, ledger, start, runs }) {
   const org = ORGS[index % ORGS.length];
   const name = REPORTS[Math.floor(index / ORGS.length) % REPORTS.length];
@@ -64,7 +64,7 @@ async function write(index, { store, ledger, start, runs }) {
   }
 }
 
-/** Bytes of the keys that match, as Redis counts them. */
+/** Bytes of the matching keys, as Redis counts them. */
 async function bytesOf(redis, ...patterns) {
   let bytes = 0;
   let keys = 0;
@@ -81,7 +81,7 @@ async function bytesOf(redis, ...patterns) {
   return { bytes, keys };
 }
 
-/** Writes so many runs; returns when the oldest began. */
+/** Stores this many runs. Returns the start of the oldest. */
 async function fill(redis, runs) {
   const store = redisRunStore(redis, { prefix, keepDays: RETENTION_DAYS });
   const ledger = redisLedger(redis, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS });
@@ -94,7 +94,7 @@ async function fill(redis, runs) {
   return start;
 }
 
-/** Processor time of this process and of Redis, ms, and the time by the clock, s. */
+/** Processor time of this process and of Redis in ms, and elapsed time in s. */
 async function costOf(redis, act) {
   const [before, own, began] = [(await redisStats(redis)).cpuMs, process.cpuUsage(), performance.now()];
   await act();
@@ -104,16 +104,16 @@ async function costOf(redis, act) {
   return { seconds, redisMs, cpuMs: redisMs + (user + system) / 1_000 };
 }
 
-/** Builds the indexes of all runs again. */
+/** Rebuilds the indexes of all runs. */
 async function rebuild(redis, index) {
   await redis.del(keys.recipients, keys.firstDays);
   return costOf(redis, () => index.repair());
 }
 
-/** Checks of all runs that are measured together: one of few runs takes too little. */
+/** Number of checks measured together, because with few runs a single one takes too little time. */
 const CHECKS = 10;
 
-/** What so many runs on record take. */
+/** The memory that `count` runs on record use. */
 async function footprint(redis, count) {
   const index = redisSearchIndex(redis, { prefix, keepDays: RETENTION_DAYS, log });
   const { bytes } = await redisStats(redis);
@@ -136,10 +136,10 @@ for (const count of sizesTo(runs).filter((size) => size >= 1_000 && size < runs)
 }
 
 const server = await privateRedis();
-// Before there are runs: a Docket that finds runs without their archive does not start.
+// Started before there are runs: Docket does not start if it finds runs without their archive.
 const docket = await startDocket({
   redisUrl: server.url,
-  // An admin process calls nothing.
+  // An admin process makes no calls to the service.
   apiUrl: 'http://127.0.0.1:9',
   keys: Object.fromEntries(ORGS.map((org, nth) => [org, `bench${nth}.key`])),
   budget: { calls: 30, window: 60 },

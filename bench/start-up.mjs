@@ -1,7 +1,7 @@
-// How long somebody waits for a command that does nothing, and for Tab: on the built code, a process each. Measured in turns with
-// `node -e 0`, which nobody can be faster than. Limits: 200 ms (the median) until the help stands there, and 1.3 times Node's. And
-// `docket run` of a report of a section, a call, a CSV and a workbook, from the start of the process to its end, beside a service that
-// answers at once; limit: 1.2 s.
+// Measures how long a person waits for a command that does nothing, and for Tab: on the built code, a new process each
+// time. Alternates with `node -e 0`, which is the minimum. Limits: a median of 200 ms until the help is printed, and
+// 1.3 times Node's time. Also measures `docket run` of a report with a section, a call, a CSV and a workbook, from the
+// start of the process to its end, with a service that answers at once; limit: 1.2 s.
 //
 //   npm run build && node build/modules.mjs && node bench/start-up.mjs [--quick] [--runs 25]
 import { spawn, spawnSync } from 'node:child_process';
@@ -32,7 +32,7 @@ function once(args) {
 
 const all = [NOTHING, ...CASES];
 const took = new Map(all.map(({ name }) => [name, []]));
-// The first of each warms the disk's cache. In turns: a load that comes and goes meets all of them.
+// The first round warms the disk's cache. In turns, so that changing load affects all cases.
 for (let run = 0; run <= runs; run += 1) {
   for (const { name, args } of all) {
     const ms = once(args);
@@ -54,7 +54,7 @@ const twoFiles = { ...ONE_CALL, outputs: [{ format: 'csv' }, { format: 'xlsx' }]
 const { folder, env, close } = await layOut({
   acme: { key: 'bench.key', settings: {}, reports: { report: twoFiles } },
 });
-// Tells the processor time of the process, its threads included, on a pipe of its own.
+// Reports the processor time of the process, including its threads, through a separate pipe.
 const TOLD = `data:text/javascript,${encodeURIComponent(
   "import { writeSync } from 'node:fs'; import { isMainThread } from 'node:worker_threads'; if (isMainThread) process.on('exit', () => writeSync(3, JSON.stringify(process.cpuUsage())))",
 )}`;

@@ -1,13 +1,13 @@
-// A template with a table, a chart over it, totals and a calculated column, filled with a list of 10 columns:
+// Fills a template that has a table, a chart over it, totals and a calculated column, with a list of 10 columns:
 //
-// - `fill`: ours beside our own writer, which makes a workbook from nothing with the same rows;
-// - `peers`: xlsx-template, and exceljs loading, writing cells and saving, each on the largest list that it manages;
-//   `chart_rows` and `table_rows` are how many rows of it the chart and the table cover afterwards, 0: they are gone;
-// - ten times as many rows, up to --most: what a row costs, and memory.
+// - `fill`: compared with Docket's own writer, which makes a new workbook with the same rows;
+// - `peers`: xlsx-template, and exceljs (loads, writes cells, saves), each with the largest list that it manages;
+//   `chart_rows` and `table_rows`: the number of its rows that chart and table cover afterwards; 0: they are gone;
+// - ten times as many rows, up to --most: cost per row, and memory.
 //
 //   node build/modules.mjs && node bench/workbook-template.mjs [--quick] [--list 200000] [--most 200000] [--times 3]
 //
-// Of several times the best counts, of memory the worst. xlsx-template is installed into bench/support/peers/.
+// Of several rounds the best time counts, and the worst memory. xlsx-template is installed into bench/support/peers/.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const FULL = { list: 200_000, most: 200_000, times: 3 };
 const options = readOptions(FULL, { list: 20_000, most: 10_000, times: 1 });
 const RATIO = 1.5;
 const RSS_MB = 300;
-/** A peer that takes longer does not manage the list. */
+/** A peer that takes longer counts as unable to fill the list. */
 const TIMEOUT_MS = 180_000;
 const isFull = options.list >= FULL.list;
 
@@ -29,7 +29,7 @@ const report = reportOf('workbook-template');
 const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
 const run = (writer, rows) => runWriter(writer, { sections: 0, rows, folder, timeout: TIMEOUT_MS });
 
-/** Both in turn, so that a busy minute falls on both. */
+/** In turns, so that a busy minute affects both. */
 async function besideOurWriter() {
   const runs = { 'docket-template': [], docket: [] };
   for (let time = 0; time < options.times; time += 1) {

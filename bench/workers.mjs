@@ -1,6 +1,6 @@
-// More and more worker processes on one key: together they must make as many calls as the key has tokens, no more and no
-// fewer. What a call costs Redis (commands inside of scripts count) has a limit: of a few calls that wait, and of 2,000.
-// More workers have fewer calls to ask for at once, so that a call costs more, until each is requested alone.
+// More and more worker processes share one key. Together they must make exactly as many calls as the key has tokens.
+// The Redis cost per call (including commands inside of scripts) has a limit, for a few waiting calls and for 2,000.
+// With more workers, each has fewer calls to request together, so a call costs more, up to the cost of single requests.
 //
 //   npm run build && node build/modules.mjs && node bench/workers.mjs [--quick] [--calls 90] [--window 10000] [--most 8] [--waiting 2000]
 import { Redis } from 'ioredis';
@@ -14,10 +14,13 @@ const { calls, window, most, waiting } = readOptions(
   { calls: 90, window: 10_000, most: 8, waiting: 2_000 },
   { calls: 60, window: 5_000, waiting: 300 },
 );
-/** A window of many calls that wait: replies are up to a twelfth of it, which moves what was expected more than a minute's does. */
+/**
+ * The window for many waiting calls. Response times are up to a twelfth of it, so they affect the ratio more than in a
+ * minute.
+ */
 const WAITING_WINDOW_MS = 1_000;
 const WORKERS = [1, 2, 4, 8].filter((workers) => workers <= most);
-// As in bench/budget.mjs; of fewer windows the replies of one are more.
+// As in bench/budget.mjs. With fewer windows, the response times of one weigh more.
 const LIMIT = {
   throttled: 0,
   ratio: window < 10_000 ? 1.1 : 1.03,
@@ -49,7 +52,7 @@ try {
       const name = workers === 1 ? '1 worker' : `${workers} workers`;
       points.push({ n: workers, cost: await measure(who, name, { calls, windowMs: window, workers }) });
     }
-    // The calls are as many for one worker as for eight.
+    // The number of calls is the same for one worker as for eight.
     reportGrowth(report, {
       name: `${calls} calls on one key`,
       who,
@@ -60,7 +63,7 @@ try {
     });
   }
   const work = { calls: waiting, windowMs: WAITING_WINDOW_MS, workers: 4 };
-  // Of so short a window the replies are a twelfth.
+  // In such a short window, response times are a twelfth.
   await measure('docket', `${waiting} calls wait, 4 workers`, { ...work, limit: { ...LIMIT, ratio: 1.15 } });
 } finally {
   client.disconnect();

@@ -1,4 +1,4 @@
-/** The answers that the processes of a bench have kept, in Redis so that none is lost with a process. */
+/** The stored responses of a benchmark's processes, in Redis so that none is lost with a process. */
 export function answersOf(redis, prefix) {
   const kept = `${prefix}answers`;
   const twice = `${prefix}twice`;
@@ -9,7 +9,7 @@ export function answersOf(redis, prefix) {
     ids: async () => new Set(await redis.hkeys(kept)),
     count: () => redis.hlen(kept),
     twice: async () => Number(await redis.get(twice)),
-    /** Epoch ms at which the last one was kept. */
+    /** Epoch ms when the last response was stored. */
     last: async () => Math.max(...(await redis.hvals(kept)).map(Number)),
   };
 }

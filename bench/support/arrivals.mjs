@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { percentile, rounded } from './report.mjs';
 
 /**
- * Asks at a fixed rate, whether or not what was asked before is answered: as clients do who know nothing of each other. Each
- * answer's time counts from the instant at which its request was due, not from when it left: a server that stalls for a
- * second then shows it in every request of that second, and a client that is late itself does not hide it.
+ * Sends requests at a fixed rate, whether or not earlier ones were answered, like independent clients. Each response
+ * time counts from when its request was due, not from when it was sent: a server that stalls for a second then shows it
+ * in every request of that second, and a late client does not hide it.
  *
- * @param ask one request; resolves to its status when the whole answer is there
- * @param rate requests a second
- * @returns ms of each answer; how late the client was with each of them, ms, in the same order; how often each status came; by
- *   how much the client itself was late (ms) at the most
+ * @param ask one request; resolves to its status when the response is complete
+ * @param rate requests per second
+ * @returns ms of each response; how late the client was for each of them, ms, in the same order; the number of each
+ * status; the largest delay of the client itself, ms
  */
 export async function arrivals(ask, { rate, seconds }) {
   const times = [];
@@ -39,7 +39,7 @@ export async function arrivals(ask, { rate, seconds }) {
   return { times, late, statuses, lateMs };
 }
 
-/** The figures of what `arrivals` found; `other` counts the answers of another status than the one that is wanted. */
+/** The figures for a result of `arrivals`. `other` counts responses with another status than the wanted one. */
 export const figuresOf = ({ times, statuses, lateMs }, wanted) => ({
   p99_ms: rounded(percentile(times, 0.99), 1),
   p50_ms: rounded(percentile(times, 0.5), 1),
@@ -52,8 +52,9 @@ export const figuresOf = ({ times, statuses, lateMs }, wanted) => ({
 /** @typedef {{ times: number[], late: number[], lateMs: number, statuses: [number, number][] }} Answered as http-client.mjs sends it */
 
 /**
- * `arrivals` in a process of its own. `ask` resolves to what the requests, one after the other in turn, took without what the
- * client was late itself: what is left is the server's, a stall included, because no client waits for an answer before it asks.
+ * `arrivals` in its own process. `ask` sends the given requests in turn, and resolves to their times minus the delay of
+ * the client. The rest is the server's time, including stalls, because no client waits for a response before its next
+ * request.
  */
 export function httpClient({ url, headers }) {
   const child = fork(fileURLToPath(new URL('./http-client.mjs', import.meta.url)));

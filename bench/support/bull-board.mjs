@@ -1,4 +1,4 @@
-// Bull Board over a bare queue, a process: tells its address when it listens. Forked by bench/admin.mjs.
+// A process with Bull Board over a bare queue. Sends its address when it listens. Forked by bench/admin.mjs.
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { HonoAdapter } from '@bull-board/hono';

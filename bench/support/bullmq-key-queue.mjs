@@ -8,12 +8,15 @@ import { REQUEST } from './service.mjs';
 
 const PRIORITY = { on_demand: 1, scheduled: 2 };
 
-/** What line.mjs is, by BullMQ: a queue with priorities behind its limiter. An answer is a job that came or began. */
+/**
+ * The same as key-queue.mjs with BullMQ: a queue with priorities behind its limiter. An `answer` is a job that arrived
+ * or started.
+ */
 export function bullmqLineOf({ redisUrl, service, limit, windowMs }) {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const api = createClient({ baseUrl: service.url, key: new Secret(service.key) });
   const closing = new AbortController();
-  // All calls here share one signal, and each listens to it.
+  // All calls share one signal, and each adds a listener to it.
   setMaxListeners(0, closing.signal);
   const answers = [];
   const resolves = new Map();

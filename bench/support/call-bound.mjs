@@ -1,14 +1,14 @@
-/** The service's limits of one call (specification §8). */
+/** Limits of the service for one call (specification §8). */
 const MOST = { metrics: 20, days: 366, values: 50 };
 
 /**
- * Calls below which no plan can be, given what the sections ask (`askedBy`): a call has one set of dimensions, one of
- * filters and one of time, so each different combination takes one, and one more for each further 20 metrics, 366 days
- * or 50 values of a filter.
+ * The minimum number of calls for any plan, from the requests of the sections (`askedBy`): a call has one set of
+ * dimensions, one of filters and one time range, so each different combination takes a call, and another one for each
+ * further 20 metrics, 366 days or 50 values of a filter.
  *
- * Everything else is left out, so that it is a bound and not another plan: rows beyond the limit, order and `limit` (one
- * may sort and cut by oneself), and that a group which only another section's metric brings in must not show up. It
- * does not count on adding days up to weeks or groups up to a whole: rates and medians do not add up.
+ * Everything else is ignored, so this is a lower limit and not another plan: rows beyond the limit, order and `limit`
+ * (which a client can apply itself), and that groups which appear only through another section's metric must be hidden.
+ * It does not assume that days can be added up to weeks, or groups to a total: rates and medians cannot.
  */
 export function leastCalls(requests) {
   const combinations = new Map();

@@ -1,8 +1,8 @@
 import { redisStats } from './redis-stats.mjs';
 
 /**
- * What `work` costs: time, and processor time of this process and of Redis, ms; commands and bytes of Redis. Growth is told
- * of processor time, which whatever else the machine does moves less.
+ * The cost of `work`: elapsed time, and processor time of this process and of Redis, in ms; commands and bytes of
+ * Redis. Growth is reported in processor time, which depends less on other load on the machine.
  */
 export async function costOf(work, redis) {
   const stats = async () => (redis === undefined ? { commands: 0, cpuMs: 0, bytes: 0 } : redisStats(redis));

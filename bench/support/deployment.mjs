@@ -9,13 +9,15 @@ import { layOut, MAIN, ONE_CALL, startProcess } from './processes.mjs';
 /** @typedef {import('../../dist-modules/admin/api/schemas.js').RunView} RunView */
 
 /**
- * `docket start` in a process of its own: one organization for each key, each with the report `report` and those of `others`. `ask` triggers the former
- * through the admin route, for its own period or another one, and resolves when its run has ended.
+ * `docket start` in its own process: one organization per key, each with the report `report` and those of `others`.
+ * `ask` triggers `report` through the admin route, for its own period or another one, and resolves when the run has
+ * ended.
  *
  * @param {{
- *   redisUrl: string, apiUrl: string, keys: Record<string, string>, budget: OrgFile['budget'], report?: ReportFile, role?: string,
+ *   redisUrl: string, apiUrl: string, keys: Record<string, string>, budget: OrgFile['budget'], report?: ReportFile,
+ *   role?: string,
  *   others?: Record<string, ReportFile>,
- * }} options `keys`: organization's name → API key; `role`: what the process does, everything when absent
+ * }} options `keys`: API keys by name of the organization; `role`: of the process, default: all
  */
 export async function startDocket({ redisUrl, apiUrl, keys, budget, report = ONE_CALL, role = 'all', others = {} }) {
   const orgs = Object.entries(keys).map(([org, key]) => [
@@ -30,7 +32,7 @@ export async function startDocket({ redisUrl, apiUrl, keys, budget, report = ONE
     COMPLIANCE_API_URL: apiUrl,
     DOCKET_ADMIN_PORT: String(port),
     DOCKET_ADMIN_TOKENS: join(laidOut.folder, 'tokens.yaml'),
-    // A bench asks more often than a person or a script does; who asks too often is refused, and measures that.
+    // A benchmark sends more requests than people or scripts do, and would be refused.
     DOCKET_ADMIN_RATE: '1000000',
   };
   const create = ['tokens', 'create', '--name', 'bench', '--role', 'operator'];

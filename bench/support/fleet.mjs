@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 const WORKER = fileURLToPath(new URL('./worker.mjs', import.meta.url));
 
 /**
- * Starts a process for each order; none begins before all are ready. One that is killed (SIGKILL) is started again with
- * the same order. `over` resolves when all are done, or with false when `giveUpMs` have passed.
+ * Starts a process for each order; none begins before all are ready. A killed process (SIGKILL) is restarted with the
+ * same order. `over` resolves when all are done, or to false after `giveUpMs`.
  */
 export function employ(orders, { giveUpMs }) {
   const alive = new Set();
@@ -40,7 +40,7 @@ export function employ(orders, { giveUpMs }) {
   });
   return {
     over,
-    /** Kills one of them without warning; false if none was left. */
+    /** Kills a random process without warning. Returns false if none is left. */
     killOne: () => {
       const [victim] = [...alive].sort(() => Math.random() - 0.5);
       return victim?.kill('SIGKILL') === true;
@@ -48,7 +48,7 @@ export function employ(orders, { giveUpMs }) {
   };
 }
 
-/** Lets nobody through before so many different ones have come. */
+/** Returns a function that waits until this many different processes have called it. */
 function gate(count) {
   const came = new Set();
   let open;

@@ -1,4 +1,4 @@
-// A client in a process of its own, so that what it does takes no turn of the bench's and none of the server's. Forked by `httpClient`.
+// A client in its own process, so that its work delays neither the benchmark nor the server. Forked by `httpClient`.
 import { Pool } from 'undici';
 import { arrivals } from './arrivals.mjs';
 

@@ -8,8 +8,8 @@ import { redisBudget } from '../../dist-modules/fetch/rate-limit/redis-budget.js
 import { REQUEST } from './service.mjs';
 
 /**
- * The line of one key with as many calls in it as one likes, all of this process and all really made. `answers` has
- * what the budget said to each asking (`tokens`: left after it), in the order in which Redis said it: one connection answers in that order.
+ * The line of one key with any number of real calls, all of this process. `answers` has the budget's response to each
+ * request for a token (`tokens`: left afterwards), in the order of Redis, because a single connection answers in order.
  */
 export function lineOf({ redisUrl, service, limit, windowMs }) {
   const redis = new Redis(redisUrl);
@@ -18,7 +18,7 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
   const api = createClient({ baseUrl: service.url, key: new Secret(service.key) });
   const key = new Secret(service.key).fingerprint();
   const closing = new AbortController();
-  // All calls here share one signal, and each listens to it; in a worker four calls of a run do.
+  // All calls share one signal, and each adds a listener to it. In a worker, only the four calls of a run share one.
   setMaxListeners(0, closing.signal);
   const answers = [];
   /** @type {import('../../dist-modules/fetch/rate-limit/budget.js').Budget} */
@@ -35,9 +35,10 @@ export function lineOf({ redisUrl, service, limit, windowMs }) {
   return {
     answers,
     /**
-     * Resolves when the call has been answered; with undefined when the line was closed before.
+     * Resolves when the call has been answered, or to undefined if the line was closed before.
      *
-     * @param {{ id: string, org: string, priority: import('../../dist-modules/fetch/rate-limit/budget.js').Priority }} call
+     * @param {{ id: string, org: string, priority: import('../../dist-modules/fetch/rate-limit/budget.js').Priority }}
+     * call
      */
     call: ({ id, org, priority }) => {
       const line = { budget, clock: systemClock, key, org, priority, requestTimeoutMs: api.requestTimeoutMs };

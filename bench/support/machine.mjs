@@ -3,9 +3,9 @@ import { availableParallelism, cpus, loadavg, release } from 'node:os';
 import { rounded } from './report.mjs';
 
 /**
- * Begins to watch what a bench runs on; the answer ends it. `others_cores` is how many cores' time went to whatever is
- * neither this process nor a child of its that has ended: what the load average says only with minutes of delay and the
- * bench's own load in it. Linux alone tells.
+ * Starts to observe the machine during a benchmark; the returned function ends it. `others_cores` is the number of
+ * cores used by anything except this process and its ended children. The load average shows this only after minutes,
+ * and includes the benchmark. Linux only.
  */
 export async function watchMachine() {
   const [began, load, busy, own] = [Date.now(), loadavg()[0], busyMs(), await treeMs()];
@@ -28,7 +28,7 @@ export async function watchMachine() {
 
 const busyMs = () => cpus().reduce((sum, { times: { user, nice, sys, irq } }) => sum + user + nice + sys + irq, 0);
 
-/** Processor time of this process and of its children that have ended, and theirs, ms. */
+/** Processor time in ms of this process and of its children that have ended. */
 async function treeMs() {
   const stat = await readFile('/proc/self/stat', 'utf8').catch(() => undefined);
   // utime, stime, cutime, cstime, in ticks of 10 ms.

@@ -1,5 +1,5 @@
-// A mail server in a process of its own that takes every message and keeps none: {"port"} on its first line, then, for each
-// line that comes in, how many messages and bytes it has taken.
+// A mail server in its own process that accepts every message and stores none. Prints {"port"} on its first line. Then,
+// for each line it reads, prints how many messages and bytes it has accepted.
 import { createInterface } from 'node:readline';
 import { SMTPServer } from 'smtp-server';
 

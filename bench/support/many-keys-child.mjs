@@ -1,4 +1,4 @@
-// One process with so many keys in it; forked by bench/keys.mjs, so that each count starts with a process of its own.
+// One process with many keys. bench/keys.mjs forks a new one for each number of keys.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisStats } from './redis-stats.mjs';
@@ -20,7 +20,7 @@ async function measure({ client, redisUrl, keys, calls, limit, windowMs }) {
       await sleep(100);
     }
   })();
-  // All keys have come by then; the first half of their calls is over, and the other half waits or is about to.
+  // By then all keys have started, the first half of their calls is over, and the other half waits or is about to.
   const heap = sleep(windowMs).then(() => {
     gc();
     return process.memoryUsage().heapUsed;
@@ -53,7 +53,7 @@ async function measure({ client, redisUrl, keys, calls, limit, windowMs }) {
   };
 }
 
-// The bench has gone.
+// The benchmark has ended.
 process.once('disconnect', () => process.exit());
 process.once('message', async (order) => {
   process.send(await measure(/** @type {Parameters<typeof measure>[0]} */ (order)));

@@ -1,13 +1,13 @@
 import { layOut, startProcess } from './processes.mjs';
 
 /**
- * A deployment of many organizations with a key and some small reports each; `start` runs one process of it.
+ * A deployment of many organizations, each with a key and some small reports. `start` runs one process of it.
  *
  * @param {{
  *   redisUrl: string, apiUrl: string, orgs: number, reports: number,
  *   budget?: import('./processes.mjs').OrgFile['budget'],
  *   report?: Partial<import('./processes.mjs').ReportFile>,
- * }} options `report`: what differs from the smallest report that there is, e.g. its schedule
+ * }} options `report`: changes to the smallest possible report, e.g. its schedule
  */
 export async function manyOrgs({ redisUrl, apiUrl, orgs, reports, budget, report = {} }) {
   const small = {
@@ -19,7 +19,7 @@ export async function manyOrgs({ redisUrl, apiUrl, orgs, reports, budget, report
     ...report,
   };
   const files = Array.from({ length: reports }, (_, index) => {
-    // Another question each, so that none is answered by another's.
+    // Each report requests another day, so that none uses the response of another.
     const day = new Date(Date.UTC(2024, 0, 1 + index)).toISOString().slice(0, 10);
     return [`report-${index}`, { ...small, period: { from: '2024-01-01', to: day } }];
   });

@@ -1,4 +1,7 @@
-/** A ledger that keeps the rows of runs without faults in memory. @returns {import('../../dist-modules/deliver/ledger/ledger.js').Ledger} */
+/**
+ * A ledger in memory, for runs without failures. @returns
+ * {import('../../dist-modules/deliver/ledger/ledger.js').Ledger}
+ */
 export function memoryLedger() {
   /** @type {Map<string, import('../../dist-modules/deliver/ledger/ledger.js').DeliveryRow>} */
   const rows = new Map();

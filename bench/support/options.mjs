@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 
 /**
- * The numbers a bench is run with: each of `full` may be given as `--name number`; `--quick` puts those of `quick` in
- * their place, for a look that takes seconds and proves little.
+ * The numbers a benchmark runs with. Each one in `full` can be set with `--name number`. `--quick` uses those in
+ * `quick` instead, for a check that takes seconds and proves little.
  */
 export function readOptions(full, quick) {
   const { values } = parseArgs({

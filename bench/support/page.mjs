@@ -3,13 +3,13 @@ import { comparison, formatMarkdown, growthTable, growthTables, MISSED, numeral 
 const MARKED = /(<!-- bench: (.+?) -->\n)[\s\S]*?(<!-- end -->)/g;
 
 /**
- * A page with the tables between its marks generated again. Tables without new measurements stay.
+ * Generates the tables between the marks of a page again. Tables without new measurements stay unchanged.
  *
- *     <!-- bench: limits -->                     every figure with a limit, beside the best peer's
- *     <!-- bench: missed -->                     those that are over it
+ *     <!-- bench: limits -->                     every figure with a limit, and the best peer's
+ *     <!-- bench: missed -->                     those that exceed it
  *     <!-- bench: growth rows -->                how cost grows with rows
- *     <!-- bench: machine -->                    what the benches ran on, and for how long
- *     <!-- bench: of budget throttled ratio -->  these figures of each case and client of one bench
+ *     <!-- bench: machine -->                    what the benchmarks ran on, and for how long
+ *     <!-- bench: of budget throttled ratio -->  these figures of each case and client of one benchmark
  *     <!-- end -->
  */
 export const fillPage = (page, lines) =>
@@ -26,7 +26,7 @@ const TABLES = {
     const growing = growthTables(lines).flatMap(({ rows }) => rows);
     const rows = [
       ...limitRows(lines).filter((row) => row.at(-1) === MISSED),
-      // A peer's growth is its own affair.
+      // The growth of a peer is not reported as missed.
       ...growing
         .filter((row) => row.at(-1) === MISSED && row[2] === 'docket')
         .map((row) => [row[0], row[1], 'exponent', bold(row.at(-3)), '–', '–', row.at(-2), MISSED]),
@@ -65,7 +65,7 @@ const totalled = (runs) =>
 
 const HEAD = ['bench', 'case', 'figure', 'ours', 'best peer', 'ours ÷ peer', 'limit', 'to the limit'];
 
-/** The comparison, of what has a limit, with the name of the best peer. */
+/** The comparison of figures with a limit, including the name of the best peer. */
 const limitRows = (lines) =>
   comparison(lines)
     .rows.filter(([, , , , , , , limit]) => limit !== '–')

@@ -1,6 +1,6 @@
-// The same figures as a peer's sheets: the cells of our workbook as plain values, and the least that makes a sheet
-// readable. The rows are computed while they are written, so that a peer has all memory to itself; ours has to read them
-// from a dataset.
+// The same figures as sheets for a peer: the cells of Docket's workbook as plain values, with the minimum formatting
+// for a readable sheet. Rows are computed while they are written, so that a peer has all the memory; Docket must read
+// them from a dataset.
 import { LIST_COLUMNS, listValues, SECTION_COLUMNS, sectionValues } from './report-data.mjs';
 
 const FORMATS = {
@@ -33,13 +33,13 @@ const sheetOf = (name, columns, count, valuesOf, charted) => ({
   columns,
   count,
   charted,
-  /** As the service tells them. */
+  /** Values in the form of the service. */
   plainRows: {
     *[Symbol.iterator]() {
       for (let row = 0; row < count; row += 1) yield valuesOf(row);
     },
   },
-  /** Arrays of numbers, texts and booleans, as a workbook has them. */
+  /** Arrays of numbers, texts and booleans, as in a workbook. */
   rows: {
     *[Symbol.iterator]() {
       for (let row = 0; row < count; row += 1) {

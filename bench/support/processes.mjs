@@ -9,14 +9,16 @@ import { stringify } from 'yaml';
 export const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /**
- * What a report's file and an organization's hold, before defaults.
+ * The content of the files of a report and an organization, before defaults apply.
  *
- * @typedef {import('zod').input<typeof import('../../dist-modules/compose/built-in-kinds.js').reportFileSchema>} ReportFile
- * @typedef {import('zod').input<typeof import('../../dist-modules/definitions/schema/org-settings.js').orgFileSchema>} OrgFile
+ * @typedef {import('zod').input<typeof import('../../dist-modules/compose/built-in-kinds.js').reportFileSchema>}
+ * ReportFile
+ * @typedef {import('zod').input<typeof import('../../dist-modules/definitions/schema/org-settings.js').orgFileSchema>}
+ * OrgFile
  */
 
 /**
- * The smallest report that is worth a run: a section, a call, a CSV.
+ * The smallest useful report: a section, a call, a CSV.
  *
  * @type {Readonly<ReportFile>}
  */
@@ -30,10 +32,12 @@ export const ONE_CALL = {
 };
 
 /**
- * A folder of definitions, and what `docket start` needs to be told beside REDIS_URL and the service's address.
+ * Creates a folder of definitions, and the environment that `docket start` needs besides REDIS_URL and the service's
+ * address.
  *
- * @param {Record<string, { key: string, settings: Partial<OrgFile>, reports: Record<string, ReportFile> }>} orgs by name:
- *   the API key, what its settings have beside the least, and its reports by name
+ * @param {Record<string, { key: string, settings: Partial<OrgFile>, reports: Record<string, ReportFile> }>} orgs by
+ * name:
+ *   the API key, settings besides the required ones, and reports by name
  */
 export async function layOut(orgs) {
   const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'));
@@ -53,8 +57,8 @@ export async function layOut(orgs) {
 }
 
 /**
- * `docket start --role …` as it is deployed, once it runs; rejects with what it said when it ends before, or leaves a
- * definition out. `said` counts its log lines by their message, `times` resolves when one has come so often.
+ * Starts `docket start --role …` as delivered; resolves once it runs. Rejects if it ends before, or skips a definition.
+ * `said` counts log lines by message; `times` resolves once a message has appeared so often.
  */
 export async function startProcess(env, ...role) {
   const began = Date.now();
@@ -63,7 +67,7 @@ export async function startProcess(env, ...role) {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
-  // It must not outlive a bench that fails.
+  // The process must not outlive a failed benchmark.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   const said = new Map();
@@ -98,7 +102,7 @@ export async function startProcess(env, ...role) {
   };
 }
 
-/** A log line; what is none is a fault that nobody caught. */
+/** Parses a log line. Other output is an error that nobody caught. */
 function read(text) {
   try {
     return JSON.parse(text);
@@ -107,11 +111,11 @@ function read(text) {
   }
 }
 
-/** CPU that a process and its threads have taken, ms: what it costs, however busy the machine is. */
+/** Processor time of a process and its threads, ms. It does not depend on other load on the machine. */
 export async function cpuMsOf(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // In ticks of 10 ms; user and system.
+  // User and system time, in ticks of 10 ms.
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 

@@ -1,4 +1,4 @@
-/** What a Redis tells of itself: commands run so far, those inside of scripts too; its processor time, ms; bytes it holds. */
+/** Statistics of a Redis: commands so far, including those inside of scripts; processor time, ms; bytes in use. */
 export async function redisStats(redis) {
   const text = await redis.info('everything');
   const number = (field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(text)?.[1]);

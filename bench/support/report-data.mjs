@@ -1,15 +1,15 @@
-// What every writer of bench/render.mjs is given: sections of a board pack, and a list. The same figures are computed in
-// writers/libxlsxwriter.c: change both together.
+// The input of every writer of bench/render.mjs: sections of a board pack, and a list. writers/libxlsxwriter.c computes
+// the same figures: change both together.
 import { writeRows } from '../../dist-modules/fetch/rows.js';
 
 const DAY_MS = 86_400_000;
 const FIRST_DAY = Date.UTC(2012, 0, 1);
 const TYPES = ['individual', 'entity'];
 const GROUPS = 25;
-/** Rows of one day: a section of 5,000 is of a hundred days. */
+/** Rows per day: a section of 5,000 rows covers a hundred days. */
 const PER_DAY = 2 * GROUPS;
 
-/** A number below 100,003 that looks random and is the same on every machine. */
+/** A number below 100,003 that looks random but is the same on every machine. */
 export const scatter = (section, row, column) => (section * 99_991 + row * 7_919 + column * 104_729) % 100_003;
 
 /** @typedef {import('../../dist-modules/fetch/dataset.js').Column} Column */
@@ -29,7 +29,7 @@ const metric = (unit, from, count) =>
   }));
 
 /**
- * 22: a day, two groups, eight counts, six ratios, five durations.
+ * 22 columns: a day, two groups, eight counts, six ratios, five durations.
  *
  * @type {Column[]}
  */
@@ -49,7 +49,7 @@ export const SECTION_COLUMNS = [
   ...metric('seconds', 17, 5),
 ];
 
-/** One of fifty has no value, as a rate over nothing has none. */
+/** One in fifty has no value, like a rate without cases. */
 const figure = (unit, number) => {
   if (unit === 'count') return number;
   if (number % 50 === 0) return null;
@@ -132,7 +132,7 @@ export const listValues = (row) => {
 
 const LIST_CHUNK = 5_000;
 
-/** A list whose rows are in the file at `path`, as a list export leaves them. */
+/** A list whose rows are in the file at `path`, the form in which a list export leaves them. */
 export async function listTable(rows, path) {
   const file = await writeRows(path);
   for (let from = 0; from < rows; from += LIST_CHUNK) {

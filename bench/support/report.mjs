@@ -1,10 +1,13 @@
-/** What a bench ends with when a figure of ours is over its limit; 1, as for any program, when it is broken. */
+/**
+ * Exit code of a benchmark when one of Docket's figures exceeds its limit. It is 1, as for any program, if the
+ * benchmark fails.
+ */
 export const OVER = 2;
 
 /**
- * Prints what a bench found, one JSON object a line. `limit` names the most that a figure may be; null: it is to be seen
- * beside the peers', and may be anything. The process ends with `OVER` when a figure of ours is over its limit; a peer's
- * only says `ok: false`. `absent` says why there are no figures here.
+ * Prints the results of a benchmark, one JSON object per line. `limit` has the maximum of a figure; null: no limit, but
+ * the figure is compared with the peers'. The process ends with `OVER` if one of Docket's figures exceeds its limit; a
+ * peer's only gets `ok: false`. `absent` says why there are no figures.
  */
 export const reportOf =
   (bench) =>
@@ -14,20 +17,20 @@ export const reportOf =
     console.log(JSON.stringify({ bench, case: name, who, ...figures, limit, ok }));
   };
 
-/** The sizes at which growth is looked at, up to the largest requested one. */
+/** The sizes at which growth is measured, up to the largest requested one. */
 export const sizesTo = (most) => [10, 100, 1_000, 10_000, 100_000, 1_000_000].filter((size) => size <= most);
 
 /**
- * Reports how a cost grows. `exponent` is that of the last step, where what costs the same for every size weighs least and
- * a quadratic most: 1 when ten times as many cost ten times as much, 2 when they cost a hundred times as much.
+ * Reports how a cost grows. `exponent` is that of the last step, where fixed costs weigh least and a quadratic part
+ * most: 1 if ten times as many cost ten times as much, 2 if they cost a hundred times as much.
  *
  * @param {ReturnType<typeof reportOf>} report
  * @param {{
  *   name: string, who?: string, by: string, unit: string, points: { n: number, cost: number }[], most?: number,
- * }} growth `by`: what there are more and more of; `points`: ascending, `cost` is that of all n; `most`: the limit of the exponent
+ * }} growth `by`: what grows; `points`: ascending, `cost` is the total for n; `most`: the limit of the exponent
  */
 export function reportGrowth(report, { name, who, by, unit, points, most = 1.2 }) {
-  // Of one size nothing can be told.
+  // A single size shows no growth.
   if (points.length < 2) return;
   const [before, last] = points.slice(-2);
   const exponent = Math.log(last.cost / before.cost) / Math.log(last.n / before.n);
@@ -37,7 +40,7 @@ export function reportGrowth(report, { name, who, by, unit, points, most = 1.2 }
 
 export const rounded = (number, digits = 3) => Number(number.toFixed(digits));
 
-/** The value below which `share` of them lie. */
+/** The value below which this `share` of the values lies. */
 export function percentile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

@@ -1,4 +1,4 @@
-/** The lines of each bench's last run, of lines that several runs have put one after the other: its `machine` line ends a run. */
+/** Of the lines of several runs, those of each benchmark's last run. A `machine` line ends a run. */
 export function lastRuns(lines) {
   const last = new Map();
   let current = [];

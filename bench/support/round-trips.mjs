@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 
-/** Commands that wait for jobs, not for an answer. */
+/** Commands that wait for jobs instead of a response. */
 const IDLE = new Set(['bzpopmin', 'client', 'info', 'select', 'script', 'smismember']);
 
 /**
- * Counts what this process says to Redis: each command, and each turn of the event loop in which one or more of them
- * leave, which is what a run waits for. `sent` has them by name of the command and of its first key, BullMQ's apart.
+ * Counts what this process sends to Redis: commands, and turns of the event loop in which at least one is sent, which
+ * is what a run waits for. `sent` has the commands by name and first key, separately for BullMQ.
  */
 export function countRoundTrips() {
   const sent = new Map();

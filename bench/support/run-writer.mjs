@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const CHILD = fileURLToPath(new URL('./writer-child.mjs', import.meta.url));
 const SOURCE = fileURLToPath(new URL('./writers/libxlsxwriter.c', import.meta.url));
 
-/** The C library as a program, or why it is missing. */
+/** Compiles a program that uses the C library, or says why that is not possible. */
 export async function buildLibxlsxwriter(folder) {
   const name = 'libxlsxwriter';
   const path = join(folder, name);
@@ -22,8 +22,8 @@ export async function buildLibxlsxwriter(folder) {
 }
 
 /**
- * One writer at one workload, in a process of its own: ms, megabytes at the most, and what else it tells.
- * Sections 0: a list.
+ * Runs one writer on one workload, in its own process: ms, peak memory in MB, and its other figures. `sections` 0: a
+ * list.
  */
 export async function runWriter(writer, { sections, rows, folder, timeout = 0 }) {
   const own = await mkdtemp(join(folder, 'run-'));
@@ -42,7 +42,10 @@ export async function runWriter(writer, { sections, rows, folder, timeout = 0 })
   }
 }
 
-/** Lists of more and more rows, ours beside a peer's; what a row costs must stay, and our memory must not follow the rows. */
+/**
+ * Lists with a growing number of rows, Docket's and a peer's. The cost per row must stay the same, and Docket's memory
+ * must not grow with the rows.
+ */
 export async function listsGrow(report, what, { writers, most, folder }) {
   for (const [who, writer] of Object.entries(writers)) {
     const measured = [];

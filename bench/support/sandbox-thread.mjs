@@ -1,4 +1,4 @@
-// The sandbox in a thread of its own, so that what it computes is not counted as the worker's: {"url", "key"} when it listens.
+// The sandbox in its own thread, so that its work is not counted as the worker's. Sends {"url", "key"} when it listens.
 import { parentPort } from 'node:worker_threads';
 import { startSandbox } from '../../dist-modules/sandbox/sandbox.js';
 import { keyOf } from './service.mjs';

@@ -2,11 +2,11 @@ import { Secret } from '../../dist-modules/base/secrets/secret.js';
 import { createClient } from '../../dist-modules/fetch/client/compliance-client.js';
 import { startSandbox } from '../../dist-modules/sandbox/sandbox.js';
 
-/** What every call asks: an answer that the service holds, so that only the budget takes time. */
+/** The request of every call. The service has its response cached, so only the budget takes time. */
 export const REQUEST = { metrics: ['profiles.created'], time: { from: '2026-01-01', to: '2026-01-31' } };
 
 /**
- * 20 to 80 ms in steps of 20, the longest of them named.
+ * Delays of 20 to 80 ms in steps of 20.
  *
  * @type {import('../../dist-modules/sandbox/sandbox.js').Fault[]}
  */
@@ -21,7 +21,7 @@ export const LONGEST_MS = 80;
 export const keyOf = (sandbox, label) => sandbox.keys.find((one) => one.label === label).key;
 
 /**
- * A sandbox that has computed the one answer already, and has counted nothing on `acme`, the key of the benches.
+ * A sandbox that has already computed its only response, and has counted nothing on `acme`, the key of the benchmarks.
  *
  * @param {import('../../dist-modules/sandbox/sandbox.js').SandboxOptions} options
  */

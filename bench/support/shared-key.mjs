@@ -5,23 +5,23 @@ import { employ } from './fleet.mjs';
 import { rounded } from './report.mjs';
 import { startService } from './service.mjs';
 
-/** The service's limit a window. */
+/** The service's limit per window. */
 export const LIMIT = 30;
 export const LIMITERS = ['sliding', 'fixed', 'token-bucket'];
 
-/** ms below which no client can be that keeps the limit, from its first call on. */
+/** The minimum ms, from its first call on, for any client that keeps the limit. */
 export const boundOf = (limiter, { calls, windowMs }) =>
   limiter === 'token-bucket' ? ((calls - LIMIT) * windowMs) / LIMIT : (Math.ceil(calls / LIMIT) - 1) * windowMs;
 
 let runs = 0;
 
 /**
- * `calls` calls by `workers` processes that share one key, made by one client against a service of its own under one
- * limiter. `kills` times a process is killed without warning and started again.
+ * Makes `calls` calls with `workers` processes that share one key, with one client, against its own service with one
+ * limiter. Kills a process without warning `kills` times.
  */
 export async function makeCalls({ client, limiter, redisUrl, calls, windowMs, workers, kills = 0 }) {
   const service = await startService({ limiter, windowMs });
-  // A fixed window whose phase is known would flatter us.
+  // A fixed window with a known start would favour us.
   await sleep(Math.random() * windowMs);
   const prefix = `bench:${process.pid}:${runs++}:`;
   const bound = boundOf(limiter, { calls, windowMs });
@@ -35,7 +35,7 @@ export async function makeCalls({ client, limiter, redisUrl, calls, windowMs, wo
     windowMs,
     workers,
     name: `worker-${index}`,
-    // A dead worker's token is out for as long as its call could have been answered.
+    // The token of a killed worker stays in use for as long as its call could still be answered.
     timeoutMs: kills === 0 ? 30_000 : 5_000,
     total: calls,
     ids: Array.from({ length: calls }, (_, call) => call)
@@ -49,7 +49,7 @@ export async function makeCalls({ client, limiter, redisUrl, calls, windowMs, wo
   const requests = service.requests();
   const figures = {
     throttled: requests.filter(({ status }) => status === 429).length,
-    // From the first call at the server to the last answer kept: how long a process takes to start is not the limiter's.
+    // From the first call at the server to the last stored response: the start of a process is not part of it.
     ratio: rounded(((await answers.last()) - Math.min(...requests.map(({ at }) => at))) / bound),
     ms: (await answers.last()) - Math.min(...requests.map(({ at }) => at)),
     bound_ms: bound,
@@ -63,7 +63,7 @@ export async function makeCalls({ client, limiter, redisUrl, calls, windowMs, wo
   return figures;
 }
 
-/** Every other kill falls into the middle of a burst, where calls are lost that may or may not have left. */
+/** Every other kill is in the middle of a burst, where it is unknown whether calls were sent. */
 async function killSome(fleet, answers, { kills, bound }) {
   let over = false;
   const end = fleet.over.then(() => {

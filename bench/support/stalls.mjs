@@ -1,4 +1,4 @@
-/** Begins to watch this thread; the answer ends it, and is the longest time in ms for which the thread did not turn. */
+/** Starts to watch this thread. The returned function ends it, and returns the longest stall in ms. */
 export function watchStalls() {
   let last = performance.now();
   let longest = 0;

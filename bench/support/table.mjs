@@ -2,9 +2,9 @@ const NONE = '–';
 export const MISSED = 'MISSED';
 
 /**
- * One row for each figure of ours that has a limit (or is named in `limit` with null: to be seen beside the peers'), or for
- * the first figure where none has. Of repeated results the worst counts. Beside it the best of the peers on the same case,
- * best by the same figure.
+ * One row for each of Docket's figures with a limit (or with null in `limit`, to be compared with the peers'), or for
+ * the first figure if none has one. Of repeated results the worst counts. Beside it the best peer for the same case and
+ * figure.
  */
 export function comparison(lines) {
   const ours = lines.filter(({ who, points }) => who === 'docket' && points === undefined);
@@ -25,7 +25,7 @@ export function comparison(lines) {
   };
 }
 
-/** The figures of a line that are numbers, in the order in which it tells them. */
+/** The numeric figures of a line, in their order. */
 const figuresOf = ({ limit: _, ...figures }) =>
   Object.keys(figures).filter((figure) => typeof figures[figure] === 'number');
 
@@ -33,7 +33,7 @@ const unique = (values) => [...new Set(values)];
 
 const worst = (lines, figure) => Math.max(...lines.flatMap((line) => line[figure] ?? []));
 
-/** A peer that measured several times counts by its worst, as we do. */
+/** The best peer. Of several measurements of a peer the worst counts, as for Docket. */
 function bestOf(peers, figure) {
   return unique(peers.map(({ who }) => who))
     .map((who) => ({
@@ -69,7 +69,10 @@ function distance(value, most) {
 
 export const numeral = (value) => (typeof value === 'number' ? value.toLocaleString('en') : (value ?? NONE));
 
-/** A table for whatever cost grows with: each size's cost, what one of the most costs, and the exponent of the last step. */
+/**
+ * A table for each kind of growth: the cost of each size, the cost per item of the largest, and the exponent of the
+ * last step.
+ */
 export function growthTables(lines) {
   const growing = lines.filter(({ points }) => points !== undefined);
   return unique(growing.map(({ by }) => by)).map((by) => growthTable(growing, by));
@@ -88,7 +91,7 @@ export function growthTable(lines, by) {
         who,
         unit,
         ...sizes.map((size) => numeral(points.find((point) => point.n === size)?.cost)),
-        // Where the whole is to stay the same, one of them has no cost.
+        // If the total should stay the same, a cost per item means nothing.
         limit.exponent < 1 ? NONE : numeral(Number((cost / n).toPrecision(2))),
         numeral(exponent),
         numeral(limit.exponent),

@@ -1,5 +1,5 @@
-// A template with what people have in theirs: a table that other cells count on, a line chart over it, a note, columns of
-// their own. Made by wasm-xlsxwriter, which has tables and charts.
+// A template with typical content: a table that other cells depend on, a line chart over it, a note, and the author's
+// own columns. Made with wasm-xlsxwriter, which supports tables and charts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { strFromU8, unzipSync } from 'fflate';
 import {
@@ -16,11 +16,11 @@ import {
 } from 'wasm-xlsxwriter';
 import { LIST_COLUMNS, listValues } from './report-data.mjs';
 
-/** Rows of sample data; one row of placeholders has their place in the template of xlsx-template. */
+/** Rows of sample data. In the template of xlsx-template, one row of placeholders replaces them. */
 const SAMPLE = 3;
-/** The row of the headers, from 0. */
+/** The row of the headers, counted from 0. */
 const HEADER = 4;
-/** Rows of `List` above the first one of data. */
+/** Rows of `List` above the first row of data. */
 export const ROWS_ABOVE = HEADER + 1;
 const HEADERS = LIST_COLUMNS.map(({ name }) => name);
 const SCORE = HEADERS.indexOf('score');
@@ -55,13 +55,13 @@ function writeTemplate(path, rows, cellOf) {
   writeFileSync(path, book.saveToBufferSync());
 }
 
-/** The template as Docket and exceljs are given it. */
+/** The template for Docket and exceljs. */
 export function writeSampleTemplate(path) {
   const sample = Array.from({ length: SAMPLE }, (_, row) => listValues(row));
   writeTemplate(path, SAMPLE, (row, column) => sample[row][HEADERS.indexOf(column)] ?? '');
 }
 
-/** The template as xlsx-template is given it: one row that it repeats. */
+/** The template for xlsx-template, with one row that it repeats. */
 export const writePlaceholderTemplate = (path) => writeTemplate(path, 1, (_, column) => `\${table:people.${column}}`);
 
 const rowsOf = (range) => {
@@ -69,7 +69,7 @@ const rowsOf = (range) => {
   return from === undefined ? 0 : (to ?? from) - from + 1;
 };
 
-/** How many rows the chart and the table of a filled workbook cover; 0: it is gone. */
+/** The number of rows that the chart and the table of a filled workbook cover; 0 if it is gone. */
 export function inspectFilled(path) {
   const parts = unzipSync(readFileSync(path), {
     filter: ({ name }) => /^xl\/(charts\/chart|tables\/table)\d+\.xml$/.test(name),

@@ -27,8 +27,8 @@ const catalog = {
 };
 
 /**
- * A service of one metric that counts each key's calls in a sliding window and refuses what is over: there are as many
- * keys as anybody cares to use, which the sandbox has not.
+ * A service with one metric that counts each key's calls in a sliding window, and refuses calls above the limit. Any
+ * number of keys can be used, unlike in the sandbox.
  */
 export async function tinyService({ calls, windowMs }) {
   const byKey = new Map();

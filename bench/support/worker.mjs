@@ -1,4 +1,4 @@
-// One of the processes that share a key: makes its part of the calls by the client it is told. Forked by fleet.mjs.
+// One of the processes that share a key: makes its part of the calls with the given client. Forked by fleet.mjs.
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
 import { Secret } from '../../dist-modules/base/secrets/secret.js';
@@ -12,7 +12,8 @@ async function work(order) {
   const answers = answersOf(redis, order.prefix);
   const api = createClient({ baseUrl: order.url, key: new Secret(order.key), timeouts: { total: order.timeoutMs } });
   const { signal } = new AbortController();
-  // All calls of this process share one signal, and each listens to it; in a worker four calls of a run do.
+  // All calls of this process share one signal, and each adds a listener to it. In a worker, only the four calls of a
+  // run share one.
   setMaxListeners(0, signal);
   const had = await answers.ids();
   await make({
@@ -29,7 +30,7 @@ async function work(order) {
   await redis.quit();
 }
 
-// The bench has gone, or has heard that we are done.
+// The benchmark has ended, or knows that this process is done.
 process.once('disconnect', () => process.exit());
 process.once('message', async (order) => {
   await work(order);

@@ -1,4 +1,5 @@
-// One writer, one workload, one process: `node writer-child.mjs <writer> <folder> <sections> <rows>`, sections 0 for a list.
+// Runs one writer on one workload: `node writer-child.mjs <writer> <folder> <sections> <rows>`; sections 0 means a
+// list.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { listSheets, sectionSheets } from './peer-sheets.mjs';

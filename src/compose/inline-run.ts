@@ -45,6 +45,7 @@ export interface DeliveringOptions {
  * Prepares a run with deliveries. Uses the workers' records, ledger and claims in `REDIS_URL`, or those of a private
  * Redis, which it starts if needed. With `REDIS_URL`, the run is published to the archive and copied to `out`. With a
  * private Redis, it is only published to `out`, and the archive keeps what was sent (`withArchivedLedger`).
+ *
  * Throws before any call to the service: `redis.unreachable`, `redis.unsuitable`, `already_delivered`,
  * `archive.unwritable`, `deployment.conflict`.
  */

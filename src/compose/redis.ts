@@ -31,6 +31,7 @@ export const hasRedis = ({ env, redis }: Pick<AppContext, 'env' | 'redis'>): boo
 
 /**
  * Opens the Redis of `REDIS_URL`, or the private one of the context, until the scope closes.
+ *
  * Throws `redis.unreachable` and `redis.unsuitable` instead of continuing without Redis: a separate budget, besides
  * that of the workers, would exceed the limit of the key.
  */

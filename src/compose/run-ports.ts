@@ -108,6 +108,7 @@ export interface InlineOptions {
  * The ports of an inline run without deliveries: everything in memory. If `REDIS_URL` is set, or a private Redis is
  * running, it shares the workers' rate limiter, catalogs and responses: a separate budget would exceed the limit of the
  * API key. It does not try the default address, because any program may listen there.
+ *
  * Throws `redis.unreachable`, `redis.unsuitable` before any call to the service.
  */
 export async function composeInline(

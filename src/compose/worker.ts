@@ -74,6 +74,7 @@ export interface WorkerSettings {
  * Runs the role `worker` until the scope closes: processes queued runs, delivers them, notifies owners and applies the
  * retention of the archive. It opens no slots. At shutdown, running runs have `graceMs` to finish; the others are
  * requeued.
+ *
  * Throws `config.invalid`.
  */
 export async function openWorker(

@@ -1,6 +1,6 @@
 import { schedule } from './bottleneck.mjs';
 
-/** A reservoir of one window's calls, with `maxConcurrent` and a small `minTime` beside it as the README asks for. */
+/** A reservoir with the calls of one window, plus `maxConcurrent` and a small `minTime`, as the README recommends. */
 export const make = (work) =>
   schedule(
     {

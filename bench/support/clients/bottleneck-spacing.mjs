@@ -1,5 +1,5 @@
 import { schedule } from './bottleneck.mjs';
 
-/** Calls spread evenly over the window. */
+/** Spreads calls evenly over the window. */
 export const make = (work) =>
   schedule({ minTime: Math.ceil(work.windowMs / work.limit), maxConcurrent: work.limit }, work);

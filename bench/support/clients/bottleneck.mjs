@@ -3,10 +3,10 @@ import { Redis } from 'ioredis';
 import { retryAfterMs } from '../retry-after.mjs';
 
 /**
- * bottleneck in clustering mode (its README, "Clustering"), every job with an expiration and retried after a 429 by the
- * `failed` event ("Retries").
+ * bottleneck in clustering mode (its README, "Clustering"). Every job has an expiration, and is retried after a 429 by
+ * the `failed` event ("Retries").
  *
- * @param settings of the limiter all processes share
+ * @param settings of the limiter that all processes share
  */
 export async function schedule(settings, { redisUrl, prefix, ids, call, keep }) {
   const { hostname: host, port } = new URL(redisUrl);

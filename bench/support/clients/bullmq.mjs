@@ -4,8 +4,8 @@ import { Redis } from 'ioredis';
 import { retryAfterMs } from '../retry-after.mjs';
 
 /**
- * BullMQ's own limiter, one queue for all processes. After a 429 the queue is rate-limited by hand for as long as the
- * service says, as BullMQ's documentation has it (docs.bullmq.io/guide/rate-limiting, "Manual rate-limit").
+ * BullMQ's own limiter, with one queue for all processes. After a 429, the queue is rate-limited manually for as long
+ * as the service says, as BullMQ documents it (docs.bullmq.io/guide/rate-limiting, "Manual rate-limit").
  */
 export async function make({ redis, redisUrl, prefix, limit, windowMs, workers, ids, total, call, keep, answered }) {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
@@ -25,8 +25,8 @@ export async function make({ redis, redisUrl, prefix, limit, windowMs, workers, 
       }
       await keep(data.id);
     },
-    // As many under way in all processes together as a window lets through, so that latency is never what limits it;
-    // and a job may be lost to a killed process more often than once.
+    // All processes together run as many jobs at once as a window allows, so that latency is never the limit. A job may
+    // be lost with a killed process more than once.
     {
       ...at,
       limiter: { max: limit, duration: windowMs },

@@ -4,7 +4,7 @@ import { rateLimitedCall } from '../../../dist-modules/fetch/rate-limit/rate-lim
 import { redisBudget } from '../../../dist-modules/fetch/rate-limit/redis-budget.js';
 
 /**
- * Every call is in the queue of the key at once, as the calls of many runs do.
+ * All calls are in the queue of the key at once, like the calls of many runs.
  *
  * @param {{
  *   redis: import('ioredis').Redis, prefix: string, limit: number, windowMs: number, key: string, name: string,
@@ -28,7 +28,8 @@ export async function make({ redis, prefix, limit, windowMs, key, name, ids, api
       for (;;) {
         const outcome = await rateLimitedCall(line, { id, attempt: call, onWait: () => {}, signal });
         if (outcome.kind === 'done') break;
-        // On a very busy machine answers come too late three times: the run would be tried again, and so is the call.
+        // On a very busy machine, responses may come too late three times. A run would then be retried, and so is the
+        // call.
         if (outcome.kind !== 'fail' || !outcome.error.retryable) throw new Error(JSON.stringify(outcome));
       }
       await keep(id);

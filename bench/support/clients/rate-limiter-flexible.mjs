@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { retryAfterMs } from '../retry-after.mjs';
 
-/** The limiter that all processes share; its duration is in whole seconds. */
+/** The limiter that all processes share. Its duration is in whole seconds. */
 export const limiterOf = ({ redis, prefix, limit, windowMs }) =>
   new RateLimiterRedis({ storeClient: redis, keyPrefix: prefix, points: limit, duration: windowMs / 1000 });
 
-/** One call as soon as `enter` lets it; after a 429 it waits as long as the service says and enters again. */
+/** Makes a call as soon as `enter` allows it. After a 429, waits as long as the service says and enters again. */
 export async function throttled(enter, { call }) {
   for (;;) {
     await enter();
@@ -20,7 +20,7 @@ export async function throttled(enter, { call }) {
   }
 }
 
-/** `consume`, and again when the limiter says that the next window begins. */
+/** Calls `consume`, and again when the limiter says that the next window starts. */
 export async function make(work) {
   const limiter = limiterOf(work);
   const enter = async () => {

@@ -1,7 +1,7 @@
 import Bottleneck from 'bottleneck';
 import { Redis } from 'ioredis';
 
-/** A group: one limiter a key, all over the same two connections. */
+/** A group: one limiter per key, all over the same two connections. */
 export async function open({ redisUrl, limit, windowMs }) {
   const { hostname: host, port } = new URL(redisUrl);
   const group = new Bottleneck.Group({

@@ -1,7 +1,7 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 
-/** A queue and a worker a key: the limiter is a queue's, and groups are not in the open edition. */
+/** A queue and a worker per key, because a limiter belongs to a queue, and the open edition has no groups. */
 export async function open({ redisUrl, limit, windowMs, calls }) {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const parts = new Map();

@@ -7,7 +7,7 @@ import { redisBudget } from '../../../dist-modules/fetch/rate-limit/redis-budget
 export async function open({ redisUrl, limit, windowMs }) {
   const redis = new Redis(redisUrl);
   const budget = redisBudget(redis, { prefix: 'bench:', calls: limit, windowMs });
-  // The calls of a key share a signal, as those of a run do: removing a listener searches all listeners.
+  // The calls of a key share a signal, like those of a run: removing a listener searches all listeners.
   const signals = new Map();
   const signalOf = (key) => {
     const known = signals.get(key) ?? new AbortController().signal;
@@ -25,8 +25,8 @@ export async function open({ redisUrl, limit, windowMs }) {
       );
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
     } catch (error) {
-      // A Redis too busy to answer in time: the run would be tried again, and so is the call, but not so soon that the
-      // tries are what keeps it busy.
+      // Redis was too busy to answer in time. A run would be retried, and so is the call, but late enough that retries
+      // do not keep Redis busy.
       if (error.code !== 'redis.unreachable') throw error;
       again += 1;
       await sleep(windowMs);

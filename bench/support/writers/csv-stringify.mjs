@@ -3,7 +3,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 
-/** Its stream, and of its options those that make what ours is: a head, CRLF, no cell that a spreadsheet would compute. */
+/**
+ * The stream of csv-stringify, with the options that give the same output as Docket's: a header, CRLF, and no cell that
+ * a spreadsheet would compute.
+ */
 export async function write(path, sheets) {
   for (const { columns, plainRows } of sheets) {
     const options = { header: true, columns: columns.map(({ header }) => header), record_delimiter: 'windows' };

@@ -4,7 +4,7 @@ import { csvColumns, csvSettings, writeCsv } from '../../../dist-modules/render/
 /** @type {(path: string, dataset: import('../../../dist-modules/fetch/dataset.js').Dataset) => Promise<void>} */
 export async function write(path, { tables }) {
   for (const table of tables) {
-    // It overwrites nothing.
+    // writeCsv never overwrites a file.
     await rm(path, { force: true });
     const settings = csvSettings();
     await writeCsv(path, table, csvColumns(table, settings), settings, new AbortController().signal);

@@ -9,7 +9,7 @@ import { watchStalls } from '../stalls.mjs';
 const TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));
 
 /**
- * As the worker does it: files and mail by a thread, the dataset sent to it from here.
+ * As in the worker: a thread makes files and e-mail, and gets the dataset from here.
  *
  * @param {string} path
  * @param {import('../../../dist-modules/fetch/dataset.js').Dataset} dataset

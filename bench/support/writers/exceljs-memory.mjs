@@ -1,6 +1,6 @@
 import exceljs from 'exceljs';
 
-/** As its documentation shows it. */
+/** Follows its documentation. */
 export async function write(path, sheets) {
   const book = new exceljs.Workbook();
   for (const { name, columns, rows } of sheets) {

@@ -4,7 +4,7 @@ import { inspectFilled, ROWS_ABOVE, writeSampleTemplate } from '../template-book
 export const prepare = writeSampleTemplate;
 export const inspect = inspectFilled;
 
-/** Load, write the cells, save: it has no rows for tables that were loaded. */
+/** Loads, writes the cells, saves: it has no access to the rows of loaded tables. */
 export async function write(path, [{ plainRows }], template) {
   const book = new exceljs.Workbook();
   await book.xlsx.readFile(template);

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { Chart, ChartRange, ChartSeries, Format, Workbook } from 'wasm-xlsxwriter';
 
-/** A column a call, because each call leaves a wrapper to be collected: a cell a call takes twenty times as long. */
+/**
+ * Writes a column per call, because each call leaves a wrapper to be collected: a cell per call takes twenty times as
+ * long.
+ */
 export async function write(path, sheets) {
   const book = new Workbook();
   const bold = new Format().setBold();

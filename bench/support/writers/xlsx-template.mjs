@@ -3,13 +3,13 @@ import { createRequire } from 'node:module';
 import { LIST_COLUMNS } from '../report-data.mjs';
 import { inspectFilled, writePlaceholderTemplate } from '../template-book.mjs';
 
-/** Installed by bench/workbook-template.mjs. */
+/** bench/workbook-template.mjs installs it. */
 const Template = createRequire(new URL('../peers/package.json', import.meta.url))('xlsx-template');
 
 export const prepare = writePlaceholderTemplate;
 export const inspect = inspectFilled;
 
-/** As its documentation shows it: a row of placeholders is repeated. */
+/** Follows its documentation: a row of placeholders is repeated. */
 export async function write(path, [{ plainRows }], template) {
   const book = new Template(readFileSync(template));
   const people = Array.from(plainRows, (values) =>

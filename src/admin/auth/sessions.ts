@@ -45,6 +45,7 @@ export type SessionState =
  * TLS). Redis has the hash of the id and a reference to the token, or the encrypted account. So all admin processes
  * share sessions, and whoever reads Redis gains no access. Each request verifies the token again, so a revocation takes
  * effect within seconds. The provider confirms an account every 15 minutes.
+ *
  * Each method throws `redis.unreachable`.
  */
 export interface Sessions {

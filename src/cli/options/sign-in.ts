@@ -10,6 +10,7 @@ import { isTerminal } from '../terminal/style.ts';
 /**
  * Signs in with the token in `DOCKET_TOKEN`, or one typed at a hidden prompt. Verifies it against
  * `DOCKET_ADMIN_TOKENS`, as the admin route does.
+ *
  * Throws `usage.invalid` without a token and a terminal, `auth.invalid` and `auth.expired` for a rejected token,
  * `config.invalid` without a token file.
  */

@@ -33,6 +33,7 @@ export async function watch(text: string, flags: WatchFlags, io: CommandIo): Pro
 
 /**
  * Shows the progress of a queued run on stderr until it ends, and returns its final record.
+ *
  * Throws `run.not_found`, `redis.unreachable`, and `run.unfinished` if a signal or the timeout comes first.
  *
  * @param timeoutMs undefined: no timeout

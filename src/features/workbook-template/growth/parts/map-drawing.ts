@@ -21,8 +21,7 @@ interface Corner {
  * Updates a drawing of a sheet: anchors move as `editAs` says ("Properties" in Excel), and shapes and pictures that
  * show cells follow them.
  * @param heights if given, a drawing that moves without being sized keeps its height among rows of other heights;
- * otherwise it
- *   covers as many rows as before
+ * otherwise it covers as many rows as before
  */
 export function mapDrawing(part: XmlPart, sheet: string, map: ReferenceMap, heights?: RowHeights): string | undefined {
   let from: Corner = { row: 0, offset: 0 };
