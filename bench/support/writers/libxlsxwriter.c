@@ -1,8 +1,8 @@
 /*
- * The work of bench/render.mjs by libxlsxwriter, in the memory that it needs least of.
- * It computes the figures of support/pack.mjs itself: whoever changes one changes the other.
+ * Does the work of bench/render.mjs with libxlsxwriter, in its mode with the least memory.
+ * It computes the figures of support/report-data.mjs itself: change both together.
  *
- *   libxlsxwriter <path> <sections> <rows>      a pack with a chart a section
+ *   libxlsxwriter <path> <sections> <rows>      a pack with a chart per section
  *   libxlsxwriter <path> list <rows>            a list
  *
  * Prints {"ms": …, "cpu_ms": …, "rss_mb": …, "mb": …}.
@@ -17,7 +17,7 @@
 
 #define COLUMNS 22
 #define LIST_COLUMNS 10
-/* 1 January 2012, as Excel counts days. */
+/* 1 January 2012 in Excel's count of days. */
 #define FIRST_DAY 40909.0
 #define DAY_SECONDS 86400.0
 
