@@ -88,8 +88,8 @@ export const createAccess = (services: AdminServices, principal: Principal) => (
   },
 
   /**
-   * What the runs of a window are expected to do. Of organizations that the principal may not see, it only counts the
-   * calls on shared keys. Throws `definition.busy`.
+   * What the runs of a window are expected to do. Counts only the calls on shared keys of organizations that the
+   * principal may not see. Throws `definition.busy`.
    */
   forecast: async (window: ForecastWindow, org?: string): Promise<ForecastDocument> => {
     if (org !== undefined) {

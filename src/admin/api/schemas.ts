@@ -8,7 +8,10 @@ import { DELIVERY_STATES, type DeliveryRow } from '../../services/deliveries/dec
 import type { ReceivedDelivery } from '../../services/listings/received.ts';
 import { releasePreviewSchema } from '../../services/runs/release-preview.ts';
 
-/** A full id, or a prefix. A prefix of less than 8 hex digits gets an error of its own. */
+/**
+ * A full id, or a unique prefix of at least 8 hex digits. Shorter prefixes pass here, and get a more specific error
+ * later.
+ */
 export const idOrPrefixSchema = z
   .string()
   .regex(/^[0-9a-f]{1,32}$/, 'an id, or its first 8 hex digits or more')

@@ -127,7 +127,7 @@ const crossSiteProblem = (): Response =>
 export interface Auth extends AuthPorts {
   /** Proxies whose forwarded headers are trusted. */
   readonly proxies: AddressList;
-  /** Configured host names beside addresses and localhost, lower case, without port. */
+  /** Configured host names, besides addresses and localhost, in lower case and without port. */
   readonly names: readonly string[];
 }
 

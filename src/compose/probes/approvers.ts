@@ -34,7 +34,7 @@ export async function checkApprovers(
   });
   if (reviewed.length === 0) return [];
   const { DOCKET_ADMIN_TOKENS: file } = config;
-  // An invalid file is a finding for each report here, and also has a finding of its own.
+  // An invalid file is a finding for each report here, besides its own finding.
   const read = async (): Promise<SignIns> => ({
     tokens: file === undefined ? [] : await readTokens(file),
     accounts: await signIn?.mayAdmit(),

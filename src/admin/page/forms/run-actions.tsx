@@ -122,7 +122,7 @@ export const RunActions = ({ layout, record, deliveries, files, held, review, ea
 
 const RETRY_LABELS = { deliveries: 'Retry deliveries', run: 'Retry the run', wait: 'Continue now' } as const;
 
-/** Whether the review shows the rejection, because the form is one of its own. */
+/** Whether the review shows the rejection, because it has the form. */
 const isReviewAction = (action: string, path: string, review: RunReview): boolean =>
   review !== null &&
   'view' in review &&
