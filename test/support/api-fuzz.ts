@@ -333,6 +333,7 @@ const requestOf = (operation: DeclaredOperation): fc.Arbitrary<Asked> => {
   const values: Readonly<Record<string, fc.Arbitrary<string>>> = {
     ...valuesOf(),
     ...(operation.path.startsWith('/api/runs/{id}') ? { id: mostly(fc.constantFrom(...runsFor(operation))) } : {}),
+    ...(operation.path === '/api/recipients' ? { of: mostly(fc.constant('new@acme.example')) } : {}),
     ...(operation.path === '/api/deliveries' ? { state: mostly(fc.constantFrom(...DELIVERY_STATES)) } : {}),
     ...(operation.path.startsWith('/api/corrections/')
       ? { id: mostly(fc.constantFrom(...correctionsFor(operation))) }

@@ -91,7 +91,7 @@ async function aService(clock: ManualClock, draw: (chance: number) => boolean): 
       };
       if (request.method === 'GET') return answer(CATALOG);
       const { metrics, dimensions = [] } = JSON.parse(Buffer.concat(chunks).toString());
-      const lost = draw(0.08);
+      const lost = draw(0.15);
       calls.push({ day, question: dimensions.length === 0 ? 'whole' : `by-${dimensions[0]}`, answered: !lost });
       if (lost) return void response.destroy();
       const values = Object.fromEntries(metrics.map((id: string) => [id, countOf(day)]));
@@ -259,7 +259,7 @@ test('readings are complete over 60 days of kills, restarts, lost replies and an
   }
   const lost = service.calls.filter(({ answered }) => !answered).length;
   const unreceived = service.calls.length - lost - stored.length;
-  expect([kills, restarts, lost].every((count) => count > 5)).toBe(true);
+  expect([kills, restarts, lost].every((count) => count > 3)).toBe(true);
   // A response that was not stored went to a process that was then killed.
   expect(unreceived).toBeGreaterThanOrEqual(0);
   expect(unreceived).toBeLessThanOrEqual(kills);
