@@ -16,14 +16,14 @@ import { withoutBaseRows } from './internal/tables/cases.ts';
 import type { Budget, BudgetLimits } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
 
-/** Calls of one run that are in flight or queued at once. */
+/** How many calls of one run may be in flight or queued at once. */
 export const MAX_CONCURRENT_CALLS = 4;
 
 export interface CallRunnerInput extends FetchContext {
   readonly plan: Plan;
-  /** With the report's own names. */
+  /** With the names from the report's `labels`. */
   readonly catalog: Catalog;
-  /** Without them. */
+  /** With the service's own names. */
   readonly published: Catalog;
 }
 
@@ -38,7 +38,7 @@ export type CallResult =
     }
   | { readonly kind: 'list'; readonly list: FetchedList; readonly record: CallRecord };
 
-/** Answers a call from the response store, or makes it under the rate limit. */
+/** Creates the function that answers a call from the response store, or makes it under the rate limit. */
 export function createCallRunner(
   input: CallRunnerInput,
 ): (call: Call, stop: AbortSignal) => Promise<Outcome<CallResult>> {
@@ -74,7 +74,7 @@ export function createCallRunner(
     const { done, finish } = progress.recordAnswer(result.tokens, ms);
     observe({ type: 'fetched', call: call.id, ...result, of: plan.calls.length, done, finish });
   };
-  /** `maxWaitMs` is read at each wait: it changes when the store is full. */
+  /** `maxWaitMs` is read at each wait, because it changes when the store is full. */
   const contextOf = (limits: Budget): RateLimitContext => ({
     ...rateLimitContext(plan.org, input, limits),
     get maxWaitMs() {
@@ -134,11 +134,11 @@ export function createCallRunner(
 
 type Section = SectionPlan['section'];
 
-/** Names the sections and metrics of a request that the service refused: its path alone does not say what to correct. */
+/** Adds the sections and metrics of a refused request to its error: the path alone does not show what to correct. */
 function refusedError(error: DocketError, { request }: ReportCall, sections: readonly Section[]): DocketError {
   if (error.code !== 'api.refused') return error;
   const { message, where, got, next, correlationId, cause } = error;
-  // The service names a metric, or its place in the request.
+  // The service names a metric, or its position in the request.
   const named = request.metrics.filter(
     (metric, index) => message.includes(metric) || new RegExp(`/metrics/${index}\\b`).test(message),
   );
@@ -155,12 +155,12 @@ function refusedError(error: DocketError, { request }: ReportCall, sections: rea
   });
 }
 
-/** Progress of a run's calls, and when the last response is expected. */
+/** Counts the progress of a run's calls and estimates when the last response arrives. */
 interface FinishEstimator {
   /** A call waits for its token until then (epoch ms). */
   recordWait(until: number): void;
   /**
-   * A response was received.
+   * Records that a response was received.
    * @param tokens left on the key; null if none was taken
    * @param ms from dispatch to response; null if no request was made
    */
@@ -168,8 +168,8 @@ interface FinishEstimator {
 }
 
 /**
- * Calls that have a token take the average duration so far, `concurrency` at once. The others wait one window per
- * `limits.calls` of them, from the latest expected grant on.
+ * Estimates the finish: calls that have a token take the average duration so far, `concurrency` at once. The others
+ * wait one window per `limits.calls` of them, counted from the latest expected grant.
  */
 export function createFinishEstimator(options: {
   readonly calls: number;

@@ -9,11 +9,11 @@ import { sectionFields } from './internal/tables/section-fields.ts';
 import { replacementNotes } from './internal/tables/table-notes.ts';
 
 /**
- * How long current counts match the period of a run. The service only has current counts as of now: requested later, they
- * would put today's values into a past report.
+ * Until when current counts match the period of a run. The service only has the counts of this moment: requested later,
+ * they would put today's values into a past report.
  */
 export interface CurrentCountsWindow {
-  /** Epoch ms; later responses are not shown. */
+  /** Epoch ms; responses received later are not shown. */
   readonly until: number;
   readonly why: 'backfill' | 'late';
   /** When the run was due, ISO. */
@@ -21,8 +21,8 @@ export interface CurrentCountsWindow {
 }
 
 /**
- * The plan of a backfill: without calls for current counts, which it would not show. A late run keeps them, because an
- * earlier attempt may have stored a response in time.
+ * Removes the calls for current counts from the plan of a backfill, which would not show them. A late run keeps them,
+ * because an earlier attempt may have stored a response in time.
  */
 export const withoutCurrentCounts = (plan: Plan): Plan => ({
   ...plan,
@@ -37,8 +37,8 @@ interface UndefinedCountsInput {
 }
 
 /**
- * The table of a section whose current counts are undefined for the period of the run: no values and no groups, and a note
- * with the reason. Not incomplete: a retry would not help.
+ * The table of a section whose current counts are undefined for the run's period: it has no values and no groups, and a
+ * note gives the reason. It is not incomplete, because a retry would not help.
  */
 export function undefinedCountsTable(
   { section, catalog, period, replaced }: UndefinedCountsInput,

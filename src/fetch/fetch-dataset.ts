@@ -32,21 +32,21 @@ export interface FetchInput extends FetchContext {
   readonly plan: Plan;
   /** The organization's display name. */
   readonly organization: string;
-  /** The catalog the plan was compiled with. */
+  /** The catalog that the plan was compiled with. */
   readonly catalog: Catalog;
-  /** When current counts are defined; absent: always. The plan may have no calls for them. */
+  /** When current counts are defined; absent: always. The plan may lack calls for them. */
   readonly counts?: CurrentCountsWindow | undefined;
   /** Stored readings of current counts; absent without `readings` in org.yaml. */
   readonly readings?: ReadingsSource | undefined;
-  /** The organization's fiscal year: its months are whole months. */
+  /** The organization's fiscal calendar: its months count as whole months. */
   readonly calendar?: FiscalCalendar | undefined;
 }
 
-/** What the tables of a plan are built from besides the responses to its calls. */
+/** What the tables of a plan are built from, in addition to the responses to its calls. */
 export interface PreparedFetch {
-  /** Its catalog has the report's own names. */
+  /** Its catalog has the names from the report's `labels`. */
   readonly input: FetchInput;
-  /** The catalog without them. */
+  /** The catalog with the service's own names. */
   readonly published: Catalog;
   /** Tables and trends that readings answer, by section id. */
   readonly read: ReadonlyMap<string, Table>;
@@ -54,9 +54,10 @@ export interface PreparedFetch {
 }
 
 /**
- * Plan → Dataset. Each call is answered from the response store, or made under the rate limit, checked and stored; then
- * the table of each section is built. Snoozes if a token is expected later than `maxWaitMs`; run again, it makes only the
- * missing calls. Fails with the first error that is not retryable. Rejects with the signal's reason when aborted.
+ * Fetches the dataset of a plan. Each call is answered from the response store, or made under the rate limit, checked
+ * and stored. Then the table of each section is built. Snoozes if a token is expected later than `maxWaitMs`; when run
+ * again, it makes only the missing calls. Fails with the first error that is not retryable. Rejects with the signal's
+ * reason when aborted.
  */
 export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
   return asOutcome(input.signal, () => fetchPlan(input));
@@ -75,12 +76,12 @@ export async function prepareFetch(asked: FetchInput): Promise<PreparedFetch> {
   return { input, published: asked.catalog, read: await readingsTables(input), trends: await readTrends(input) };
 }
 
-/** The responses to the calls of a plan, in their order, as the service gave them. */
+/** Fetches the responses to the calls of a plan, in their order and unchanged. */
 export const fetchCalls = ({ input, published }: PreparedFetch, plan: Plan): Promise<Outcome<readonly CallResult[]>> =>
   mapOutcomes(plan.calls, MAX_CONCURRENT_CALLS, createCallRunner({ ...input, published, plan }));
 
 /**
- * The dataset of a plan.
+ * Builds the dataset of a plan.
  * @param plan without the calls of sections that readings answer
  * @param results the responses to its calls
  */
@@ -177,7 +178,7 @@ async function readTrends({ plan, catalog, readings, clock }: FetchInput): Promi
   return trends;
 }
 
-/** Findings come first: they are the most severe notes. */
+/** Findings are the most severe notes, so they come first. */
 const withFindings = (table: Table, notes: readonly TableNote[]): Table => {
   if (notes.length === 0) return table;
   const all = [...table.notes, ...notes];
@@ -267,8 +268,9 @@ function tableOf(
 /**
  * Runs `work` for every item, at most `concurrency` at once, and returns the results in the items' order.
  *
- * The first failure or cancel aborts `stop` and starts nothing new; running work is awaited. A snooze also starts nothing
- * new, but lets the others finish, because their responses are stored; of several snoozes the earliest counts.
+ * The first failure or cancellation aborts `stop`, and nothing new starts; running work is awaited. After a snooze
+ * nothing new starts either, but the others may finish, because their responses are stored. Of several snoozes the
+ * earliest counts.
  */
 export async function mapOutcomes<Item, Value>(
   items: readonly Item[],

@@ -23,9 +23,11 @@ export interface FetchedList {
   /** Names of fields with lists or objects, which a table cannot show. */
   readonly leftOut: readonly string[];
   readonly pages: number;
-  /** The distinct totals that the pages reported, in order; more than one means that the list changed meanwhile. */
+  /**
+   * The distinct totals that the pages reported, in order. More than one means that the list changed while it was read.
+   */
   readonly counts: readonly number[];
-  /** The records are in the requested order, as far as it can be checked; true for a list that changed. */
+  /** The records are in the requested order, as far as that can be checked. True for a list that changed. */
   readonly ordered: boolean;
   /** All pages came from the response store. */
   readonly saved: boolean;
@@ -37,28 +39,31 @@ const storedPageSchema = z.object({
   records: z.array(recordSchema),
 });
 
-/** Pages of one list, at 100 records each two million records: a longer one is not worth a run's hours and the worker's memory. */
+/**
+ * The most pages of one list: two million records at 100 a page. A longer list would take hours and the worker's
+ * memory.
+ */
 const MAX_LIST_PAGES = 20_000;
 
 export interface ListFetchContext {
   readonly client: ComplianceClient;
   readonly responses: ResponseStore;
   readonly run: string;
-  /** Of the `reads` budget, not of the metrics budget. */
+  /** From the `reads` budget, not the metrics budget. */
   readonly rateLimit: RateLimitContext;
-  /** For the file with the rows; must exist as long as they are read. */
+  /** Folder for the file with the rows. It must exist as long as they are read. */
   readonly folder: string;
-  /** Names of fields and codes; absent: as the service writes them. */
+  /** Names of fields and codes. Absent: the service's own. */
   readonly names?: ListNames | undefined;
   /** Default: `MAX_LIST_PAGES`. */
   readonly maxPages?: number | undefined;
 }
 
 /**
- * Fetches all pages of a list. Each is stored when received, so that a resumed run continues at the next one. The rows
- * are written to a file, so that memory use is constant. Of a record that appears twice, because the list grew meanwhile,
- * the first version is used. Fails with `api.unsafe` on a pagination loop and for a list of more than `maxPages` pages: at
- * its second page if that tells.
+ * Fetches all pages of a list. Each page is stored when received, so that a resumed run continues with the next one.
+ * The rows go to a file, so that memory use is constant. If the list grew meanwhile and a record appears twice, its
+ * first version is used. Fails with `api.unsafe` on a pagination loop and on a list of more than `maxPages` pages: at
+ * the second page if that shows the length.
  */
 export async function fetchList(
   context: ListFetchContext,
@@ -89,7 +94,7 @@ async function fetchPages(
   const visited = new Set<string>();
   let saved = true;
   let next: string | null = null;
-  /** Records of the longest page. */
+  /** The number of records on the longest page. */
   let longest = 1;
   for (let number = 1; ; number += 1) {
     const name = `${call.id}:${number}`;
@@ -116,12 +121,12 @@ async function fetchPages(
     if (page.next === null) {
       const columns = list.columns();
       const rows = await file.end(columns.map((column) => column.name));
-      // A record added between two pages shifts the others, and may itself be out of order.
+      // A record that was added between two pages shifts the others, and may itself be out of order.
       const ordered = order.isOrdered() || counts.size > 1;
       return done({ rows, columns, leftOut: list.leftOut(), pages: number, counts: [...counts], ordered, saved });
     }
     longest = Math.max(longest, page.records.length);
-    // The first page alone may be a short one.
+    // The first page alone may be short, so its length does not count.
     const estimated = number === 1 ? 0 : Math.ceil((page.count ?? 0) / longest);
     const pages = Math.max(number + 1, estimated);
     if (pages > maxPages) return fail(tooManyPagesError(call, org, pages, maxPages));
@@ -147,8 +152,8 @@ const tooManyPagesError = (call: ListCall, org: number, pages: number, maxPages:
   });
 
 /**
- * The organization's number, which list paths need (specification §4). Fails with `config.invalid` if `current` is
- * ambiguous: guessing could export the records of another organization.
+ * Returns the organization's number, which list paths need (specification §4). Fails with `config.invalid` if `current`
+ * is ambiguous: a guess could export the records of another organization.
  */
 export async function resolveOrgId(
   { client, rateLimit, run }: ListFetchContext,
@@ -191,16 +196,17 @@ export interface ListOrderCheck {
 
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** Numbers and instants, which compare without knowing the service's collation. */
+/**
+ * Makes numbers of numbers and instants, which can be compared without the service's collation; undefined for other
+ * values.
+ */
 function comparable(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   const at = typeof value === 'string' && ISO_INSTANT.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? undefined : at;
 }
 
-/**
- * @param ordering a field name, reversed by a leading `-` (specification §4); undefined: any order is right
- */
+/** @param ordering a field name, reversed by a leading `-` (specification §4); undefined: every order is right */
 function listOrderCheck(ordering: string | undefined): ListOrderCheck {
   const reversed = ordering?.startsWith('-') === true;
   const field = reversed ? ordering?.slice(1) : ordering;

@@ -27,19 +27,22 @@ import {
 } from './rate-limit/rate-limited-call.ts';
 
 export interface FetchedReport extends CachedResponse {
-  /** Tokens left when the call took its own; null if it took none (stored, or another run's response). */
+  /** Tokens left after the call took its own; null if it took none (stored, or another run's response). */
   readonly tokens: number | null;
   /** From dispatch to response; null if no request was made. */
   readonly ms: number | null;
-  /** Epoch ms at which it was received before the slot; absent for a call of the run. */
+  /** Epoch ms at which the response was received before the slot; absent for a call of the run itself. */
   readonly preparedAt?: number;
 }
 
-/** Calls that are made before the slot wait apart from those of its run. */
+/** Calls that are made before the slot queue separately from those of the run itself. */
 const waiterId = (run: string, { id }: ReportCall, completeSince: number | undefined): string =>
   `${completeSince === undefined ? '' : 'prepare:'}${run}:${id}`;
 
-/** The response to a report call: the run's stored one, or one requested under the rate limit, which is then stored. */
+/**
+ * Returns the response to a report call: the one that the run stored, or one requested under the rate limit and then
+ * stored.
+ */
 export async function fetchReport(
   context: Pick<
     FetchContext,
@@ -84,9 +87,9 @@ export async function fetchReport(
 }
 
 /**
- * Coalesces one call of a run with identical calls of other runs, as `max_age` of its definition allows; undefined if that
- * is 0. A response is never used past midnight in the zone of the request, when buckets close, nor for longer than the
- * report that requested it allows.
+ * Lets a call share the response to an identical call of another run, as far as the definition's `max_age` allows;
+ * undefined if that is 0. A response is never used past midnight in the request's time zone, when buckets close, nor
+ * for longer than the report that requested it allows.
  */
 function requestCoalescer(
   call: ReportCall,
@@ -142,7 +145,10 @@ function requestCoalescer(
   };
 }
 
-/** Age (ms) of a response when its request was claimed: above 0 only if the service had cached it (specification §4, rule 5). */
+/**
+ * The age (ms) of a response when its request was claimed: above 0 only if the service had cached it (specification §4,
+ * rule 5).
+ */
 function ageAtClaimMs({ as_of, cached }: ReportResponse['meta'], claimedAt: number): number {
   if (!cached) return 0;
   const computed = as_of === null ? Number.NaN : Date.parse(as_of);

@@ -1,7 +1,7 @@
 import { messagesFor, type Words } from '../i18n/messages.ts';
 import { type NoteMessage, plainCommentText } from '../i18n/note.ts';
 
-/** Kinds of notes, as in manifests, webhooks and `--json`. */
+/** Kinds of notes, as they appear in manifests, webhooks and `--json`. */
 export const NOTE_CODES = [
   'truncated',
   'missing',
@@ -42,7 +42,7 @@ export interface Note {
   readonly incomplete: boolean;
 }
 
-/** A note on a table. `incomplete` ones make the run follow `on_incomplete`. */
+/** A note on a table. If it is `incomplete`, the run follows `on_incomplete`. */
 export interface TableNote extends Omit<Note, 'text'> {
   /** The note as data, formatted in the reader's language. */
   readonly message: NoteMessage;
@@ -54,8 +54,8 @@ interface NotedTable {
 }
 
 /**
- * The notes of a table, with one sentence where all of its metrics have no data before the same day: that organization is
- * new, and a sentence for each metric would say nothing more.
+ * The notes of a table. If none of its metrics has data before the same day, one sentence says so: the organization is
+ * new, and a sentence for each metric would add nothing.
  */
 export function tableNotesOnce({ notes, columns = [] }: NotedTable): readonly TableNote[] {
   const metrics = columns.filter(({ kind }) => kind === 'metric').length;
@@ -68,14 +68,14 @@ export function tableNotesOnce({ notes, columns = [] }: NotedTable): readonly Ta
   return whole === undefined ? notes : [{ ...whole, message: { id: 'no_figures_before', of: { first } } }, ...about];
 }
 
-/** What follows from the day on which data begins. */
+/** Notes that follow from the day on which data begins. */
 const ABOUT_DATA_STARTS: ReadonlySet<NoteMessage['id']> = new Set([
   'no_data_before',
   'not_compared_before',
   'to_date_from',
 ]);
 
-/** Whether the table's current counts are undefined for the period of the run; a note gives the reason. */
+/** Whether the table's current counts are undefined for the period of the run. A note then gives the reason. */
 export const lacksCurrentCounts = ({ notes }: NotedTable): boolean =>
   notes.some(({ message }) => message.id === 'counts_undefined');
 
@@ -87,7 +87,7 @@ export interface IncompleteNote extends Note {
 
 /**
  * All notes that make the dataset incomplete, in the order of the sections.
- * @param words language; English when absent, as in errors, events and the manifest
+ * @param words language; default: English, as in errors, events and the manifest
  */
 export function incompleteNotes(
   dataset: { readonly tables: readonly (NotedTable & { readonly id: string })[] },
@@ -100,7 +100,7 @@ export function incompleteNotes(
   );
 }
 
-/** The note as a sentence. */
+/** Formats the note as a sentence. */
 export const formatNote = (words: Words, { code, incomplete, message }: TableNote): Note => ({
   code,
   text: plainCommentText(words, message),

@@ -6,7 +6,7 @@ import type { Row, RowFile, Rows, Table, Value, WrongFigure } from './dataset.ts
 
 const READ_CHUNK_BYTES = 256 * 1024;
 
-/** The rows in order; iterable repeatedly. A file is read synchronously, in chunks. */
+/** The rows in order; can be iterated repeatedly. A file is read synchronously, in chunks. */
 export const iterateRows = (rows: Rows): Iterable<Row> =>
   'path' in rows ? { [Symbol.iterator]: () => rowsOfFile(rows) } : rows;
 
@@ -27,13 +27,13 @@ export function someRow(rows: Rows, predicate: (row: Row) => boolean): boolean {
   return false;
 }
 
-/** Rows between two yields to the event loop: a few thousand cells, a few milliseconds. */
+/** Rows between two yields to the event loop: a few thousand cells, so a few milliseconds. */
 const BATCH_SIZE = 250;
 
 /** Yields to the event loop; a rejection ends the iteration. */
 export type YieldToEventLoop = () => Promise<unknown>;
 
-/** The rows in order, in batches, yielding to the event loop after each: for tables of any length. */
+/** The rows in order, in batches, with a yield to the event loop after each. For tables of any length. */
 export async function* rowBatches(
   rows: Rows,
   yieldToEventLoop: YieldToEventLoop = setImmediate,
@@ -58,7 +58,7 @@ function* rowsOfFile({ path, columns }: RowFile): Generator<Row> {
   }
 }
 
-/** Skips the copy for most records: it takes as long as reading them. */
+/** Saves most records a copy, which would take as long as reading them. */
 function hasExactly(record: object, columns: readonly string[]): boolean {
   const names = Object.keys(record);
   return names.length === columns.length && names.every((name, index) => name === columns[index]);
@@ -71,7 +71,7 @@ function* linesOf(path: string): Generator<string> {
   const file = openSync(path, 'r');
   try {
     const chunk = Buffer.allocUnsafe(READ_CHUNK_BYTES);
-    // A character may span two chunks.
+    // A character may be split across two chunks.
     const decoder = new StringDecoder('utf8');
     let rest = '';
     for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) {
@@ -92,7 +92,7 @@ export interface RowWriter {
   close(): Promise<void>;
 }
 
-/** Writes rows to a file, replacing one of an earlier attempt. */
+/** Writes rows to a file. A file from an earlier attempt is replaced. */
 export async function writeRows(path: string): Promise<RowWriter> {
   const file = await open(path, 'w', 0o600);
   let length = 0;
@@ -114,7 +114,7 @@ export async function writeRows(path: string): Promise<RowWriter> {
   };
 }
 
-/** Whether a figure of a table cannot be right: one of its totals, or of a row. */
+/** Looks up whether a figure of a table cannot be right: one of its totals, or of a row. */
 export interface WrongFigures {
   readonly inTotals: (metric: string) => boolean;
   readonly inRow: (metric: string, values: Row['values']) => boolean;

@@ -10,47 +10,50 @@ import { groupOf } from './checked-answer.ts';
 import { isCounted } from './figure-checks.ts';
 import { numberOf } from './value-types.ts';
 
-/** An answer for a whole table, or for other days that belong to it: of one call, or joined. */
+/**
+ * A response for a whole table, or for the other days that a table is compared with: from one call, or joined from
+ * several.
+ */
 export interface WholeAnswer {
   readonly kind: 'own' | 'previous_year' | 'to_date' | 'trend';
   readonly request: ReportRequest;
   readonly response: ReportResponse;
-  /** When its calls were computed. */
+  /** When the service computed each of its calls. */
   readonly asOf: readonly (string | null)[];
-  /** Metrics whose totals neither a call nor a sum of calls gives. */
+  /** Metrics without a known total: no call reports it, and no sum of calls gives it. */
   readonly undefinedTotals?: readonly string[] | undefined;
 }
 
-/** A table with its answers. */
+/** A table with all responses that it is made from. */
 export interface AnsweredTable {
   readonly table: Table;
   readonly answers: readonly WholeAnswer[];
   readonly metrics: readonly Metric[];
 }
 
-/** What other answers say against a table. */
+/** The figures of a table that responses of other tables contradict. */
 export interface Contradictions {
   readonly notes: readonly TableNote[];
   readonly wrong: readonly WrongFigure[];
 }
 
-/** A figure of an answer: a metric over days, within filters and a group. */
+/** A figure from a response: a metric over a range of days, within filters and a group. */
 interface Fact extends DateRange {
   /** Index of the table. */
   readonly of: number;
   readonly kind: WholeAnswer['kind'];
   readonly metric: Metric;
   readonly value: number | null;
-  /** Filters and groups; empty for everything. */
+  /** Filters and groups; empty if there are none. */
   readonly scope: string;
-  /** Its place in the table, if it is the table's own. */
+  /** Its position in the table. Undefined for figures that the table is only compared with. */
   readonly at: WrongFigure['at'] | undefined;
-  /** Undefined where its calls were computed at different times. */
+  /** Undefined if its calls were computed at different times. */
   readonly asOf: string | null | undefined;
   readonly timezone: string;
 }
 
-/** Filters and groups in one order: a group of rows is the same scope as a filter by its value. */
+/** Filters and groups in a fixed order, so that a group of rows has the same scope as a filter by its value. */
 function scopeOf({ filters = [], dimensions = [] }: ReportRequest, group: readonly (string | null)[]): string {
   const parts = [
     ...filters.map(({ dimension, op, values }) => [dimension, op === 'eq' ? 'in' : op, ...[...values].sort()]),
@@ -64,7 +67,7 @@ function* factsOf({ answers, metrics }: AnsweredTable, of: number): Generator<Fa
     const range = requestRange(request);
     const { dimensions = [], time } = request;
     const { meta, rows, totals } = response;
-    // An answer for other days is a finding of its own.
+    // The service answered for other days; another check reports that.
     if (range === undefined || !sameDays(meta.range, range)) continue;
     const [first, ...more] = asOf;
     const asOfAll = more.every((each) => each === first) ? first : undefined;
@@ -111,12 +114,15 @@ function* factsOf({ answers, metrics }: AnsweredTable, of: number): Generator<Fa
 
 const MINUTE_MS = 60_000;
 
-/** Whether two figures were computed at the same time, as readers see it; figures that change by the second, exactly. */
+/**
+ * Whether the service computed two figures at the same time, as readers see it. Figures that change by the second need
+ * exactly the same instant.
+ */
 function atSameTime(one: Fact, other: Fact): boolean {
   if (one.asOf == null || other.asOf == null) return false;
   const [a, b] = [Date.parse(one.asOf), Date.parse(other.asOf)];
   if (a === b) return true;
-  // Dimensions have the values of now, and what runs or is provisional grows at any time.
+  // Dimensions have their current values, and figures of running days or of provisional metrics can change at any time.
   const isStable = one.scope === '' && !isProvisional(one.metric) && hasEnded(one) && hasEnded(other);
   return isStable && Math.floor(a / MINUTE_MS) === Math.floor(b / MINUTE_MS);
 }
@@ -133,11 +139,11 @@ interface Conflict {
   readonly other: Fact;
 }
 
-/** Equal for facts that are the same figure. */
+/** The same text for two facts that should be the same figure. */
 const figureKey = ({ metric, from, to, timezone, scope }: Fact): string =>
   JSON.stringify([metric.id, from, to, timezone, scope]);
 
-/** Figures that differ between two answers, although they are the same one. Only of ended days. */
+/** Figures that should be the same but differ between two responses. Only ended days are compared. */
 function differing(facts: readonly Fact[]): Conflict[] {
   const first = new Map<string, Fact>();
   return facts.filter(hasEnded).flatMap((fact): Conflict[] => {
@@ -147,14 +153,17 @@ function differing(facts: readonly Fact[]): Conflict[] {
       first.set(figureKey(fact), fact);
       return [];
     }
-    // The past of provisional metrics changes between two answers.
+    // Provisional metrics change between two responses, even for past days.
     const isExpected = isProvisional(metric) && known.asOf !== fact.asOf;
     if (isEqual(known.value, fact.value) || isExpected) return [];
     return [{ id: 'answers_differ', one: known, other: fact }];
   });
 }
 
-/** Counts to date that are less than one of days within them. Different things over more days are not fewer. */
+/**
+ * Counts to date that are smaller than a count for some of their days. Distinct counts are included: more days never
+ * have fewer distinct things.
+ */
 function belowParts(facts: readonly Fact[]): Conflict[] {
   const keyOf = ({ metric, scope, timezone }: Fact) => JSON.stringify([metric.id, scope, timezone]);
   const parts = new Map<string, Fact[]>();
@@ -190,7 +199,7 @@ function conflictNotes(conflicts: readonly Conflict[], id: Conflict['id'], sameT
   return [{ code: 'total_mismatch', message: { id, of }, incomplete: sameTime }];
 }
 
-/** What the answers of a report say against each other, by table. */
+/** Finds the contradictions between the responses of a report, by table. */
 export function contradictions(tables: readonly AnsweredTable[]): readonly Contradictions[] {
   const facts = tables.flatMap((table, of) => [...factsOf(table, of)]);
   const conflicts = [...differing(facts), ...belowParts(facts)];
@@ -220,11 +229,11 @@ export function contradictions(tables: readonly AnsweredTable[]): readonly Contr
   });
 }
 
-/** Fewer or smaller figures may be the same by chance. */
+/** With fewer rows or smaller figures, equal values may be a coincidence. */
 const MIN_REPEATED_ROWS = 3;
 const MIN_REPEATED_FIGURE = 100;
 
-/** Counts whose every row equals the one that it is compared with. */
+/** Finds counts where every row equals the row it is compared with. */
 function repeatedFigures({ table, answers, metrics }: AnsweredTable): Contradictions {
   const found = table.comparisons.map(({ kind }) => {
     const repeated = metrics.filter((metric) => isCounted(metric) && isRepeated(table, metric.id, kind));

@@ -23,13 +23,14 @@ import { additivityFindings, totalFindings, wrongTotals } from './total-checks.t
 /** What is wrong with the responses of a table. */
 export interface AnswerFindings {
   readonly notes: readonly TableNote[];
-  /** Figures of the table that cannot be right; not those that they are compared with. */
+  /** Figures of the table itself that cannot be right. Figures that it is compared with are not included. */
   readonly wrong: readonly WrongFigure[];
 }
 
 /**
- * Checks the responses of a table against their requests and the catalog (specification §2.4 to §2.8). Every finding makes
- * the table incomplete; its values are not changed. Findings of one kind give one note with their number and the first.
+ * Checks the responses of a table against their requests and the catalog (specification §2.4 to §2.8). Every finding
+ * makes the table incomplete; its values are not changed. Several findings of one kind become one note with their
+ * number and the first finding.
  */
 export function checkAnswers(answers: readonly CallAnswer[], context: CheckContext): AnswerFindings {
   const checked = answers.map((answer) => toCheckedAnswer(answer, context));
@@ -54,7 +55,7 @@ export function checkAnswers(answers: readonly CallAnswer[], context: CheckConte
     ],
     wrong: [
       ...[...units, ...columns].map(({ id }) => ({ metric: id, at: 'column' as const })),
-      // The total may be right, and one of its rows wrong.
+      // Either the total or one of the rows is wrong; nobody can tell which.
       ...totals.flatMap(({ metric, previous }) => (previous ? [] : [{ metric, at: 'column' as const }])),
       ...invalidFigures(checked.filter((answer) => !isBefore(answer, whole))),
       ...pairs.flatMap(({ median, p90, at }) => [median, p90].map(({ id }) => ({ metric: id, at }))),
@@ -62,16 +63,16 @@ export function checkAnswers(answers: readonly CallAnswer[], context: CheckConte
   };
 }
 
-/** Whether a part of a joined table is of the previous period. */
+/** Whether a part of a joined table belongs to the previous period. */
 const isBefore = (part: ReturnType<typeof toCheckedAnswer>, { range }: ReturnType<typeof toCheckedAnswer>): boolean =>
   part.range !== undefined && range !== undefined && part.range.to < range.from;
 
-/** Without repetitions. */
+/** Removes repeated notes. */
 const uniqueNotes = (notes: readonly TableNote[]): TableNote[] => [
   ...new Map(notes.map((note) => [JSON.stringify(note.message), note])).values(),
 ];
 
-/** A median that exceeds the 90th percentile of the same thing, in the same row or the totals. */
+/** A median above the 90th percentile of the same measure, in the same row or in the totals. */
 interface WrongPair {
   readonly median: Metric;
   readonly p90: Metric;
@@ -117,9 +118,9 @@ const rangeIn = (reported: DateRange | null | undefined): DateRange | null =>
 /** Checks `meta` against the request: range, zone, granularity, previous period, number of rows. */
 function metaFindings({ request, response: { meta, rows }, range, granularity }: CheckedAnswer): TableNote[] {
   const found: TableNote[] = [];
-  // Both spellings of the count: if they differ, one of them reports missing rows.
+  // The service may send the count under either name. If the two differ, rows are missing.
   for (const reported of [meta.row_count, meta.rows_count]) {
-    // For a table truncated by its own limit it may be the number of all rows.
+    // If the request's own `limit` truncated the table, the count may include the rows that were cut off.
     const beforeLimit =
       meta.truncated && request.limit !== undefined && typeof reported === 'number' && reported > rows.length;
     if (typeof reported === 'number' && reported !== rows.length && !beforeLimit) {
@@ -135,7 +136,7 @@ function metaFindings({ request, response: { meta, rows }, range, granularity }:
       incompleteNote('missing', { id: 'other_zone', of: { asked: timezone, got: truncateId(meta.timezone) } }),
     );
   }
-  // A missing granularity is no mismatch: the rows show it.
+  // A missing granularity is not a mismatch: the rows show it.
   if (meta.granularity !== undefined && meta.granularity !== (granularity ?? null)) {
     const got = meta.granularity === null ? null : truncateId(meta.granularity);
     found.push(
@@ -155,7 +156,7 @@ function metaFindings({ request, response: { meta, rows }, range, granularity }:
   return found;
 }
 
-/** Rows that are not in the requested order (default: by bucket, then by each dimension in turn). */
+/** Reports rows that are not in the requested order (default: by bucket, then by each dimension in turn). */
 function orderFindings(answers: readonly CheckedAnswer[]): TableNote[] {
   return answers.every(isOrdered) ? [] : [incompleteNote('order_mismatch', { id: 'order_mismatch', of: undefined })];
 }
@@ -169,9 +170,9 @@ function isOrdered({ request, response, granularity }: CheckedAnswer): boolean {
 }
 
 /**
- * Whether rows are sorted by these keys, as far as the specification defines it: not for ties, nor for null, so rows
- * without the key are skipped. The order of a dimension's values is undefined as well: all rows of a value must be
- * adjacent.
+ * Whether rows are sorted by these keys. The specification does not define the position of ties and of null, so rows
+ * without the key are skipped. It does not define the order of a dimension's values either, so all rows of one value
+ * only have to be adjacent.
  */
 function follows(rows: readonly ReportRow[], keys: readonly Order[], dimensions: ReadonlySet<string>): boolean {
   const [key, ...rest] = keys;

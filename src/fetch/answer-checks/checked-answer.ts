@@ -13,30 +13,30 @@ export interface CallAnswer {
   readonly at: number;
 }
 
-/** What responses are checked against, besides their requests. */
+/** What responses are checked against, in addition to their requests. */
 export interface CheckContext {
   readonly catalog: Catalog;
-  /** The catalog without a report's own names. */
+  /** The catalog with the service's names, without the report's `labels`. */
   readonly published: Catalog;
-  /** The metrics of the table. A call shared by several sections has other metrics as well. */
+  /** The metrics of the table. A call that several sections share has others as well. */
   readonly metrics: readonly Metric[];
-  /** Request and response of the whole table: of its only call, or joined. */
+  /** Request and response for the whole table: those of its only call, or joined from several. */
   readonly request: ReportRequest;
   readonly response: ReportResponse;
   /** The service computed it before its range had ended. */
   readonly running: boolean;
-  /** Metrics whose totals neither a call nor a sum of calls gives. */
+  /** Metrics without a known total: no call reports it, and no sum of calls gives it. */
   readonly undefinedTotals?: readonly string[] | undefined;
 }
 
-/** A note on a violation of the specification, which makes the table incomplete. */
+/** A note about a violation of the specification, which makes the table incomplete. */
 export const incompleteNote = (code: NoteCode, message: NoteMessage): TableNote => ({
   code,
   message,
   incomplete: true,
 });
 
-/** A response with what its request requires. */
+/** A response, together with what its request lets us expect. */
 export interface CheckedAnswer {
   readonly request: ReportRequest;
   readonly response: ReportResponse;
@@ -78,7 +78,7 @@ export function toCheckedAnswer(
 export const bucketOf = ({ granularity }: CheckedAnswer, row: ReportRow): string | null | undefined =>
   granularity === undefined ? null : (row.bucket ?? undefined);
 
-/** The values of a row's dimensions; null for none. */
+/** The values of a row's dimensions; null where it has no value. */
 export const groupOf = (
   row: Readonly<Record<string, unknown>>,
   dimensions: readonly string[] = [],

@@ -7,13 +7,13 @@ import { type CallAnswer, type CheckContext, incompleteNote } from './checked-an
 
 type Column = ReportResponse['columns'][number];
 
-/** A column that is described otherwise than in the catalog. */
+/** A column whose description differs from the catalog. */
 export type ColumnMismatch = NoteParams['column_mismatch']['columns'][number] & { readonly id: string };
 
-/** Whether a label can stand for a column at all. */
+/** Whether a label can be shown at all: not empty, without control characters. */
 export const isReadableLabel = (label: string): boolean => label.trim() !== '' && !/\p{Cc}/u.test(label);
 
-/** Types that values of this kind cannot have. Other types are open: a newer service may add some. */
+/** Types that values of each kind cannot have. All other types are allowed, because a newer service may add some. */
 const EXCLUDED_TYPES = {
   metric: ['date', 'enum'],
   dimension: ['ratio', 'duration'],
@@ -26,9 +26,9 @@ export const excludesKind = (kind: Kind, type: string): boolean =>
   EXCLUDED_TYPES[kind].some((each) => each === type.toLowerCase());
 
 /**
- * Columns whose label is unreadable or belongs to another metric or dimension, whose kind is another one, whose type
- * excludes their kind, or that have a unit although they hold no metric. A label that merely differs is none: the catalog's
- * is shown.
+ * Finds columns with a wrong description: an unreadable label, the label of another metric or dimension, another kind,
+ * a type that excludes the kind, or a unit on a column that is not a metric. A label that only differs is not an error:
+ * the catalog's label is shown.
  */
 export function columnMismatches(
   answers: readonly Pick<CallAnswer, 'response'>[],
@@ -67,7 +67,7 @@ export function columnFindings(mismatches: readonly ColumnMismatch[]): TableNote
   return [incompleteNote('unit_mismatch', { id: 'column_mismatch', of: { columns } })];
 }
 
-/** The labels of an answer that differ from the catalog's, by column; undefined without any. */
+/** The labels of a response that differ from the catalog's, by column; undefined if none differs. */
 export function otherLabels(
   { columns }: Pick<ReportResponse, 'columns'>,
   { metrics, dimensions }: Pick<Catalog, 'metrics' | 'dimensions'>,

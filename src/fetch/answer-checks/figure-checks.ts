@@ -4,7 +4,7 @@ import type { WrongFigure } from '../dataset.ts';
 import type { TableNote } from '../notes.ts';
 import { bucketOf, type CallAnswer, type CheckedAnswer, groupOf, incompleteNote } from './checked-answer.ts';
 
-/** A column whose unit is not the catalog's. */
+/** A column whose unit differs from the catalog's. */
 export interface UnitMismatch {
   readonly id: string;
   readonly label: string;
@@ -13,7 +13,8 @@ export interface UnitMismatch {
 }
 
 /**
- * Metrics that any response has in another unit than the catalog, each once. A missing unit in either is no mismatch.
+ * Metrics for which any response has another unit than the catalog, each once. A missing unit on either side is not a
+ * mismatch.
  */
 export function unitMismatches(
   answers: readonly Pick<CallAnswer, 'response'>[],
@@ -40,11 +41,11 @@ interface CheckedFigure {
   readonly bucket: string | null;
   /** Absent for values of the previous period. */
   readonly at?: Exclude<WrongFigure['at'], 'column'>;
-  /** Null is valid: there may be nothing to compare with. */
+  /** Null is a valid value here: there may be nothing to compare with. */
   readonly mayBeNull: boolean;
 }
 
-/** Every value of the table's metrics in a response: of rows and totals, of both periods. */
+/** Yields every value of the table's metrics in a response: rows and totals, current and previous period. */
 function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
   const { request, response, metrics, buckets, previous } = checked;
   const indexByLabel = new Map(buckets.map((label, index) => [label, index]));
@@ -57,7 +58,7 @@ function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
       const at = { bucket, group: groupOf(row, request.dimensions) };
       yield { metric, value: row[metric.id], bucket, at, mayBeNull: false };
       if (row.compare == null) continue;
-      // The previous period may have fewer buckets: the last ones then have no counterpart.
+      // The previous period may have fewer buckets. The last buckets then have nothing to compare with.
       const unmatched = (indexByLabel.get(bucket) ?? 0) >= (previous?.buckets ?? 0);
       yield { metric, value: row.compare[metric.id], bucket, mayBeNull: current || unmatched };
     }
@@ -66,7 +67,7 @@ function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
   }
 }
 
-/** A count of events. A median of counts, in contrast, may be undefined or fractional. */
+/** Whether the metric counts events. A median of counts does not: it may be undefined or fractional. */
 export const isCounted = ({ unit, aggregation }: Metric): boolean =>
   unit === 'count' && !/^p\d+$|median|mean|average|avg/i.test(aggregation);
 
@@ -84,7 +85,10 @@ export function isPossible(value: number, metric: Metric): boolean {
   }
 }
 
-/** The figures of these responses that are invalid, or counts without a value; not those of the previous period. */
+/**
+ * The figures of these responses that are invalid, and counts without a value. Figures of the previous period are not
+ * included.
+ */
 export const invalidFigures = (answers: readonly CheckedAnswer[]): WrongFigure[] =>
   answers.flatMap((answer) =>
     [...figuresToCheck(answer)].flatMap(({ metric, value, at }): WrongFigure[] => {
@@ -94,8 +98,8 @@ export const invalidFigures = (answers: readonly CheckedAnswer[]): WrongFigure[]
   );
 
 /**
- * Invalid values: a rate outside 0–1, a negative or fractional count, a negative duration; and null counts, because only
- * rates and medians can be null (specification §2.8, rule 2).
+ * Notes on invalid values: a rate outside 0–1, a negative or fractional count, a negative duration, or a null count.
+ * Only rates and medians may be null (specification §2.8, rule 2).
  */
 export function figureFindings(answers: readonly CheckedAnswer[]): TableNote[] {
   let invalid = 0;

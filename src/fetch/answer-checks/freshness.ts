@@ -12,11 +12,11 @@ export interface FreshnessContext {
   readonly period: Period;
   /** Epoch ms at which the period ends. */
   readonly periodEnd: number;
-  /** The table shows current counts, which do not depend on the period. */
+  /** The table shows current counts, for which the period does not matter. */
   readonly current: boolean;
 }
 
-/** Checks when the values were computed against when they were received. Only the first finding is returned. */
+/** Compares when the values were computed with when they were received. Returns only the first finding. */
 export function freshnessFindings(answers: readonly CallAnswer[], context: FreshnessContext): TableNote[] {
   return answers.flatMap((answer) => freshnessOf(answer, context)).slice(0, 1);
 }
@@ -37,7 +37,7 @@ function freshnessOf({ request, response: { meta }, at }: CallAnswer, context: F
   if (!current && last && at >= periodEnd && computed < periodEnd) {
     return [incompleteNote('stale', { id: 'computed_early', of: { at: as_of, to: period.to, timezone } })];
   }
-  // A response computed for a call is no older than the call.
+  // The service cannot have computed a response for this call before the call was made.
   if (!cached && at - computed > CALL_TIMEOUT_MS + MAX_CLOCK_SKEW_MS) {
     return [incompleteNote('stale', { id: 'computed_before_call', of: { at: as_of, timezone } })];
   }

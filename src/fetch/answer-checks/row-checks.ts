@@ -5,7 +5,7 @@ import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../notes.ts';
 import { bucketOf, type CheckContext, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
 
-/** Number of affected rows, and the first one. */
+/** How many rows a finding affects, and the first of them. */
 interface Tally<First> {
   rows: number;
   first: First | undefined;
@@ -26,8 +26,8 @@ interface RowTallies {
 }
 
 /**
- * Deviations from the expected rows: one for every bucket and group (specification §2.8, rule 1), only of groups that pass
- * the filters, and at most `limit`.
+ * Reports rows that deviate from the expected ones: one row for every bucket and group (specification §2.8, rule 1),
+ * only groups that pass the filters, and at most `limit` rows.
  */
 export function rowFindings(answers: readonly CheckedAnswer[], { catalog }: CheckContext): TableNote[] {
   const found: RowTallies = { missing: tally(), duplicate: tally(), unexpected: tally(), excluded: tally() };
@@ -76,7 +76,7 @@ function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: Ro
   const labels = (values: readonly unknown[]) =>
     values.map((value, nth) => labelOf(dimensions[nth] ?? '', value, catalog));
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly seen: Set<string | null> }>();
-  // Without dimensions there is one group, whose rows are expected. With dimensions the service decides which groups exist.
+  // Without dimensions there is exactly one group. With dimensions the service decides which groups exist.
   if (dimensions.length === 0) groups.set('[]', { values: [], seen: new Set() });
   for (const row of response.rows) {
     const values = valuesOf(row);
@@ -91,7 +91,7 @@ function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: Ro
     if (group.seen.has(bucket)) add(duplicate, () => ({ bucket, group: labels(values) }));
     group.seen.add(bucket);
   }
-  // Of a truncated response the missing rows are unknown.
+  // In a truncated response nobody knows which rows are missing.
   if (response.meta.truncated) return;
   for (const { values, seen } of groups.values()) {
     if (seen.size === buckets.length) continue;
@@ -118,7 +118,7 @@ function limitFindings(answers: readonly CheckedAnswer[], { limits }: Catalog): 
   return over === undefined ? [] : [incompleteNote('limit_exceeded', { id: 'limit_exceeded', of: over })];
 }
 
-/** The dimension by which a row fails the request's filters; undefined if it passes. */
+/** Returns the dimension by which a row fails the request's filters; undefined if the row passes. */
 function excludingDimension({ filters = [], dimensions = [] }: ReportRequest): (row: ReportRow) => string | undefined {
   const rules = filters
     .filter(({ dimension }) => dimensions.includes(dimension))
@@ -128,9 +128,7 @@ function excludingDimension({ filters = [], dimensions = [] }: ReportRequest): (
       ?.dimension;
 }
 
-/**
- * The response without rows that its request excludes, which a join would add to the rows of another call.
- */
+/** Removes rows that the request's filters exclude. A join would otherwise add them to the rows of another call. */
 export function withoutExcluded(request: ReportRequest, response: ReportResponse): ReportResponse {
   const excludes = excludingDimension(request);
   const rows = response.rows.filter((row) => excludes(row) === undefined);

@@ -12,7 +12,9 @@ interface BucketEnd {
   readonly clipped: boolean;
 }
 
-/** When the buckets of the rows end; undefined for a row of a bucket that was not requested, and without a range. */
+/**
+ * Looks up when the bucket of a row ends. Undefined if the bucket was not requested, and for requests without a range.
+ */
 function bucketEnds(request: ReportRequest): (row: ReportRow) => BucketEnd | undefined {
   const range = requestRange(request);
   if (range === undefined) return () => undefined;
@@ -26,13 +28,13 @@ function bucketEnds(request: ReportRequest): (row: ReportRow) => BucketEnd | und
   return ({ bucket }) => ends.get(granularity === undefined ? null : (bucket ?? ''));
 }
 
-/** When an answer was computed: not after it was received, whatever the service's clock says. */
+/** When the service computed a response: never later than we received it, whatever the service's clock says. */
 const computedAt = ({ response: { meta }, at }: Pick<CallAnswer, 'response' | 'at'>): number =>
   Math.min(meta.as_of === null ? at : Date.parse(meta.as_of), at);
 
 /**
- * The response with `partial` by date: a bucket is running if it was computed before the earlier of its own end and the
- * end of the range. Without `as_of` the service's word counts as well. Current counts have no days and never run.
+ * Sets `partial` from the dates: a bucket is running if it was computed before its own end and before the end of the
+ * range. Without `as_of`, the service's `partial` counts as well. Current counts have no days and are never running.
  */
 export function withRunningRows({ request, response, at }: CallAnswer): ReportResponse {
   const endOf = bucketEnds(request);
@@ -51,8 +53,8 @@ export function withRunningRows({ request, response, at }: CallAnswer): ReportRe
 }
 
 /**
- * Rows whose `partial` contradicts `as_of` (specification §2.8): one that is running without it, or one that has ended with
- * it. Of a bucket that the range cuts off, and whose days inside the range have ended, both values are right.
+ * Reports rows whose `partial` contradicts `as_of` (specification §2.8): running but not marked, or ended but marked.
+ * For a bucket that the range cuts off, and whose days inside the range have ended, both values are right.
  */
 export function runningFindings(answers: readonly CallAnswer[]): TableNote[] {
   const wrong = answers.flatMap((answer) => {

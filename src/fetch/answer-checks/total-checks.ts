@@ -9,15 +9,16 @@ import { isCounted } from './figure-checks.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** A total that its rows rule out. */
+/** A total that contradicts its rows. */
 export type WrongTotal = { readonly metric: string; readonly previous: boolean } & (
   | { readonly kind: 'sum'; readonly of: NoteParams['total_mismatch']['totals'][number] }
   | { readonly kind: 'range'; readonly of: NoteParams['total_outside']['totals'][number] }
 );
 
 /**
- * Totals that their rows rule out, if all rows are present: of each call, and of the joined table, whose totals may come
- * from a separate call. Not while the range is running: the service may count rows and totals at different times.
+ * Finds totals that contradict their rows, if all rows are present: in each call, and in the joined table, whose totals
+ * may come from a separate call. Running ranges are not checked: the service may compute rows and totals at different
+ * times.
  */
 export function wrongTotals(
   answers: readonly CheckedAnswer[],
@@ -37,7 +38,7 @@ export function totalFindings(wrong: readonly WrongTotal[]): TableNote[] {
   ];
 }
 
-/** Without current counts, which may differ between calls, and without totals that no call gives. */
+/** Removes current counts, which may differ between calls, and metrics without a known total. */
 const comparable = (joined: CheckedAnswer, undefinedTotals: readonly string[]): CheckedAnswer => ({
   ...joined,
   metrics: joined.metrics.filter((metric) => !isCurrentCount(metric) && !undefinedTotals.includes(metric.id)),
@@ -57,7 +58,7 @@ function totalsOf(checked: CheckedAnswer): WrongTotal[] {
           : [],
     );
   const now = check(totals, rows, false);
-  // Only if each bucket of the previous period has a row. Groups of the previous period alone may have none.
+  // Every bucket of the previous period needs a row. Groups that exist only in the previous period may have none.
   const matched = (request.dimensions ?? []).length === 0 && previous?.buckets === buckets.length;
   const compared = totals.compare;
   if (!matched || compared == null) return now;
@@ -75,7 +76,7 @@ function wrongSum(
   let sum = 0;
   for (const row of rows) {
     const value = row[id];
-    // Missing values are reported elsewhere.
+    // Another check reports missing values.
     if (typeof value !== 'number') return [];
     sum += value;
   }
@@ -83,10 +84,13 @@ function wrongSum(
   return [{ metric: id, previous, kind: 'sum', of: { label, total, sum, previous } }];
 }
 
-/** Dimensions of which every event has one value (specification §2.5). Others may count an event in several groups. */
+/**
+ * Dimensions for which every event has exactly one value (specification §2.5). Other dimensions may count an event in
+ * several groups.
+ */
 const PARTITIONS: ReadonlySet<string> = new Set(DIMENSION_IDS);
 
-/** Whether every bucket and group has exactly one row, and each event is in one of them. */
+/** Whether every bucket and group has exactly one row and each event is in exactly one row. */
 function isPartition(checked: CheckedAnswer): boolean {
   const { request, response, buckets } = checked;
   const { dimensions = [] } = request;
@@ -101,7 +105,7 @@ function isPartition(checked: CheckedAnswer): boolean {
   return rows.size === response.rows.length && rows.size === groups.size * buckets.length && rows.size > 0;
 }
 
-/** Without rows before the metric's first day with data: these are 0, and not part of the total. */
+/** Removes rows before the metric's first day with data: their values are 0 and not part of the total. */
 function rowsWithData(
   metric: Metric,
   rows: readonly Values[],
@@ -120,8 +124,8 @@ function rowsWithData(
 const SLACK = 1e-9;
 
 /**
- * A total outside the values that its rows leave possible: a share or a median lies between those of its parts, a distinct
- * count between the largest and the sum; that of a single row is its row. A 90th percentile may lie anywhere.
+ * Finds a total that its rows make impossible. A share or a median lies between those of its parts, a distinct count
+ * between the largest part and the sum; with a single row, the total equals it. A 90th percentile may lie anywhere.
  */
 function totalOutside(metric: Metric, totals: Values, rows: readonly Values[], previous: boolean): WrongTotal[] {
   const { id, label } = metric;
@@ -129,7 +133,7 @@ function totalOutside(metric: Metric, totals: Values, rows: readonly Values[], p
   const values = rows.map((row) => row[id]);
   if ((typeof total !== 'number' && total !== null) || values.length === 0) return [];
   const numbers = values.filter((value) => typeof value === 'number');
-  // Missing values are reported elsewhere, null counts too.
+  // Other checks report missing values and null counts.
   if (values.some((value) => value === undefined)) return [];
   const bounds = boundsOf(metric, numbers, values.length === 1);
   if (bounds === undefined) return [];
@@ -148,7 +152,7 @@ interface Bounds {
   readonly high: number | null;
 }
 
-/** @param values of the rows that have one */
+/** @param values the values of rows that have one */
 function boundsOf(metric: Metric, values: readonly number[], single: boolean): Bounds | undefined {
   const low = values.reduce<number | null>((least, value) => (least === null || value < least ? value : least), null);
   const high = values.reduce<number | null>((most, value) => (most === null || value > most ? value : most), null);
@@ -161,7 +165,7 @@ function boundsOf(metric: Metric, values: readonly number[], single: boolean): B
   return isShare || /^(?:p50|median)$/i.test(metric.aggregation) ? { low, high } : undefined;
 }
 
-/** Metrics that are additive in the catalog but cannot be. */
+/** Reports metrics that the catalog calls additive although they cannot be. */
 export function additivityFindings({ metrics }: CheckContext): TableNote[] {
   const labels = metrics.filter(isWronglyAdditive).map(({ label }) => label);
   return labels.length === 0 ? [] : [incompleteNote('not_additive', { id: 'not_additive', of: { labels } })];

@@ -1,15 +1,15 @@
 import { DocketError } from '../../base/error.ts';
 import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
 
-/** A metric's value; undefined if it is missing or no number. */
+/** A metric's value; undefined if it is missing or not a number. */
 export const numberOf = (value: unknown): number | null | undefined =>
   typeof value === 'number' || value === null ? value : undefined;
 
 const CIVIL_DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
- * Throws `api.unreadable` unless every value of the requested columns has its column's type, also in the previous period
- * and the totals. Other columns may have any type. Called before a response is stored.
+ * Throws `api.unreadable` unless every value in the requested columns has its column's type, also in the previous
+ * period and the totals. Other columns may have any type. Call it before a response is stored.
  */
 export function assertValueTypes(request: ReportRequest, response: ReportResponse, where: string): void {
   const dimensions = request.dimensions ?? [];

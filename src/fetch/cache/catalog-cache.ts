@@ -12,7 +12,7 @@ import type { OnFetchEvent } from '../fetch-events.ts';
 import type { Budget, CallClass } from '../rate-limit/budget.ts';
 import { rateLimitContext, rateLimitedCall } from '../rate-limit/rate-limited-call.ts';
 
-/** Which catalog, and the budget for requesting it. */
+/** Which catalog is needed, and the budget for its request. */
 export interface CatalogRequest {
   readonly client: ComplianceClient;
   readonly budget: Budget;
@@ -23,13 +23,13 @@ export interface CatalogRequest {
   readonly tenant: string;
   readonly priority: CallClass;
   readonly maxWaitMs: number;
-  /** A cached catalog that is older is fetched again; absent: any cached one is used. */
+  /** A cached catalog that is older is fetched again. Absent: any cached one is used. */
   readonly maxAgeMs?: number | undefined;
 }
 
 /** Catalogs by key and organization, cached for an hour: a run spends a metrics call on its catalog only on a miss. */
 export interface CatalogCache {
-  /** The cached catalog, or the service's for one token. Snoozes and fails like a call. */
+  /** Returns the cached catalog, or spends one token to fetch it. Snoozes and fails like a call. */
   get(request: CatalogRequest, signal: AbortSignal, observe: OnFetchEvent): Promise<Outcome<Catalog>>;
   /** Deletes a cached catalog whose registry version differs from the one of a report. */
   invalidateStale(key: string, org: OrgRef, registryVersion: number): Promise<void>;
@@ -39,9 +39,9 @@ export interface CatalogCache {
 
 interface CatalogStore {
   get(name: string): Promise<Catalog | undefined>;
-  /** The stored catalog, or the one that this process has read within `REUSE_MS`. */
+  /** The stored catalog, or the one that this process read at most `REUSE_MS` ago. */
   reuse(name: string): Promise<Catalog | undefined>;
-  /** Age in ms; more than `CATALOG_TTL_MS` if it is missing. */
+  /** Age in ms; more than `CATALOG_TTL_MS` if there is no catalog. */
   ageMs(name: string): Promise<number>;
   put(name: string, catalog: Catalog): Promise<void>;
   delete(name: string): Promise<void>;
@@ -51,19 +51,22 @@ interface CatalogStore {
 }
 
 const CATALOG_TTL_MS = HOUR_MS;
-/** A process reads a catalog once in this time: many runs begin together. Less than the delay before any retry. */
+/**
+ * How long a process reuses a catalog that it read, because many runs begin together. Shorter than the delay before any
+ * retry.
+ */
 const REUSE_MS = SECOND_MS;
-/** Catalogs that a process may reuse. */
+/** How many catalogs a process keeps for reuse. */
 const MAX_REUSED = 64;
 /**
- * Before a definition is rejected, a catalog older than this is fetched again: it may lack recent changes, such as a new
+ * A catalog older than this is fetched again before a definition is rejected: it may lack recent changes, such as a new
  * group. So an invalid definition costs at most one token a minute.
  */
 export const RECENT_CATALOG_MAX_AGE_MS = 60_000;
-/** If the claiming worker dies, others fetch the catalog after this. */
+/** If the claiming worker dies, other runs may fetch the catalog after this time. */
 const CLAIM_TTL_MS = 30_000;
 
-/** Between lookups while another run fetches the catalog. */
+/** Time between lookups while another run fetches the catalog. */
 const POLL_INTERVAL_MS = 250;
 
 export function memoryCatalogCache(clock: SteadyClock): CatalogCache {
@@ -94,13 +97,13 @@ export function memoryCatalogCache(clock: SteadyClock): CatalogCache {
   );
 }
 
-/** Shared by all workers. */
+/** The catalog cache that all workers share. */
 export function redisCatalogCache(
   redis: RedisClient,
   { prefix, clock }: { readonly prefix: string; readonly clock: SteadyClock },
 ): CatalogCache {
   const key = (name: string) => `${prefix}catalog:${name}`;
-  // Every run reads one, and most organizations have the same text.
+  // Every run reads a catalog, and most organizations have the same text.
   const read = memoize(readCatalog, 16);
   const ask = <Reply>(question: () => Promise<Reply>): Promise<Reply> =>
     withRedisErrors(undefined, question, BEFORE_CALL);
@@ -135,7 +138,7 @@ export function redisCatalogCache(
       claim: async (name) => {
         const claim = `${key(name)}:claim`;
         if ((await ask(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
-        // A step back of Redis' clock makes the claim of a worker that died last longer by that step.
+        // If the clock of Redis is set back, the claim of a dead worker would last longer by that step.
         if ((await ask(() => redis.pttl(claim))) > CLAIM_TTL_MS) await ask(() => redis.pexpire(claim, CLAIM_TTL_MS));
         return false;
       },
@@ -145,7 +148,7 @@ export function redisCatalogCache(
   );
 }
 
-/** The catalog that the workers have cached, if any; makes no request. Throws `redis.unreachable`. */
+/** The catalog that the workers have cached, if any; makes no request to the service. Throws `redis.unreachable`. */
 export async function cachedCatalog(
   redis: RedisClient,
   prefix: string,
@@ -156,7 +159,7 @@ export async function cachedCatalog(
   return text === null ? undefined : readCatalog(text);
 }
 
-/** Undefined for text of an older version of Docket that no longer matches the schema. */
+/** Undefined for text from an older version of Docket that no longer matches the schema. */
 function readCatalog(text: string): Catalog | undefined {
   try {
     return catalogSchema.safeParse(JSON.parse(text)).data;
@@ -184,10 +187,11 @@ function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCac
       const found = await cached(name, request.maxAgeMs);
       if (found !== undefined) return done(found);
       const { tenant, org, priority, budget } = request;
-      // Runs that have waited in the queue for longer than a catalog lives would wait behind each other for a new one.
+      // Without a turn of their own, runs that have queued for longer than a catalog lives would wait behind each other
+      // for a new one.
       const context = { ...rateLimitContext(tenant, { ...request, clock }, budget), turn: `${tenant}:catalog` };
       const result = await rateLimitedCall(context, {
-        // Whichever run asks, it has the place of the one before.
+        // One id for all runs: whichever run makes the request keeps the queue position of the one before.
         id: `catalog:${org}:${priority}`,
         attempt: () => request.client.catalog(request.org, signal),
         onWait: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),
@@ -211,7 +215,7 @@ function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCac
           const found = await cached(name, request.maxAgeMs);
           if (found !== undefined) return done(found);
           if (await store.claim(name)) return await fetchClaimed(request, name, signal, observe);
-          // Many runs start at once: one of them fetches the catalog for all.
+          // Many runs start at once, and one of them fetches the catalog for all.
           if (clock.monotonic() - since > request.maxWaitMs)
             return snooze(clock.now() + POLL_INTERVAL_MS, 'waiting for another run to fetch the catalog');
           await clock.sleep(POLL_INTERVAL_MS, signal);
@@ -227,9 +231,10 @@ function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCac
 }
 
 /**
- * Makes something from a catalog. If a cached catalog is too old for it (`plan.invalid`), tries once more with a recent one.
+ * Makes something from a catalog. If that fails with `plan.invalid` and the cached catalog is old, tries once more with
+ * a recent one.
  *
- * @param getCatalog takes the maximum age in ms; any cached catalog will do when it is absent
+ * @param getCatalog takes the maximum age in ms; without one, any cached catalog will do
  */
 export async function withCatalog<Result>(
   getCatalog: (maxAgeMs?: number) => Promise<Catalog>,

@@ -8,7 +8,7 @@ const unzip = promisify(gunzip);
 /** Smaller values are stored uncompressed. */
 const MIN_COMPRESS_BYTES = 2_048;
 
-/** JSON for Redis, gzipped unless it is small. */
+/** Writes JSON for Redis, gzipped unless it is small. */
 export async function compressJson(value: unknown): Promise<Buffer> {
   const text = Buffer.from(JSON.stringify(value));
   return text.length < MIN_COMPRESS_BYTES ? text : zip(text);
@@ -16,7 +16,10 @@ export async function compressJson(value: unknown): Promise<Buffer> {
 
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** What was bytes; undefined for what is damaged, or was written by a version of Docket that meant something else. */
+/**
+ * Reads what `compressJson` wrote. Undefined if it is damaged, or if another version of Docket wrote it with another
+ * schema.
+ */
 export async function decompressJson<Schema extends z.ZodType>(
   bytes: Buffer,
   schema: Schema,

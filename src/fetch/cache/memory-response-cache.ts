@@ -40,7 +40,7 @@ export function memoryResponseCache(clock: Clock): ResponseCache {
       const now = clock.now();
       for (const [name, { until }] of entries) if (until < now) entries.delete(name);
       const before = entries.get(cacheKey);
-      // The report that made the request decides how long its response may be used.
+      // The report that made the request decides how long others may use its response.
       const own = { response, computed: claimedAt - ageAtClaimMs, until: now + ttlMs };
       const best = before !== undefined && before.computed > own.computed ? before : own;
       entries.set(cacheKey, { ...best, requested: Math.max(claimedAt, before?.requested ?? claimedAt) });

@@ -3,7 +3,7 @@ import { type ReportResponse, reportResponseSchema } from '../../contract/report
 import type { CachedResponse } from './response-cache.ts';
 import type { ResponseStore } from './response-store.ts';
 
-/** Who answered a call: one that was made with another key, at another service or by another catalog is made again. */
+/** Where a prepared response came from. If key, service or catalog has changed since, the call is made again. */
 export interface ResponseSource {
   /** Address of the service. */
   readonly service: string;
@@ -12,7 +12,7 @@ export interface ResponseSource {
   readonly registryVersion: number;
 }
 
-/** `response` is null if it failed a check: the run makes the call again, a preparation does not. */
+/** `response` is null if it failed a check: the run then makes the call again, but a preparation does not. */
 const preparedSchema = z.object({
   service: z.string(),
   key: z.string(),
@@ -20,15 +20,21 @@ const preparedSchema = z.object({
   response: reportResponseSchema.nullable(),
 });
 
-/** Apart from the responses of the run itself: 0.2.0 does not know the source of a prepared one, and makes the call. */
+/**
+ * A field of its own, separate from the run's responses: version 0.2.0 does not know the source of a prepared response
+ * and makes the call.
+ */
 const fieldOf = (call: string): string => `prepared:${call}`;
 
 export interface PreparedEntry {
-  /** Null: rejected by a check. */
+  /** Null: a check rejected it. */
   readonly response: CachedResponse | null;
 }
 
-/** The entry of a call that was prepared by this source. Undefined without one, and for one of another source. */
+/**
+ * The stored entry of a call that was prepared from this source. Undefined if there is none, or if it is from another
+ * source.
+ */
 export async function findPrepared(
   responses: ResponseStore,
   run: string,
@@ -43,7 +49,7 @@ export async function findPrepared(
   return { response: response && { ...stored, body: response, askedBy: stored.askedBy ?? run } };
 }
 
-/** The response that was stored before the slot of the run; undefined if the run has to make the call. */
+/** The response that was stored before the run's slot; undefined if the run has to make the call. */
 export async function getPrepared(
   responses: ResponseStore,
   run: string,
@@ -53,7 +59,7 @@ export async function getPrepared(
   return (await findPrepared(responses, run, call, source))?.response ?? undefined;
 }
 
-/** Stores a response before the slot of its run. False: a limit is reached. */
+/** Stores a response before the slot of its run. Returns false if a limit is reached. */
 export const putPrepared = (
   responses: ResponseStore,
   run: string,

@@ -26,14 +26,14 @@ const cachedResponseSchema: z.ZodType<CachedResponse> = z.object({
 });
 
 export interface RedisResponseCacheOptions {
-  /** Prefix of every key in Redis, e.g. `docket:`. On a Cluster it must contain the hash tag. */
+  /** Prefix of every key in Redis, e.g. `docket:`. On a Redis Cluster it must contain the hash tag. */
   readonly prefix: string;
   readonly maxKeyBytes?: number;
   /** Default: `response-cache-1.lua`. Tests pass one with a fake clock. */
   readonly script?: LuaScript;
 }
 
-/** Compressed responses of all organizations of one API key. */
+/** Limit for the compressed responses of all organizations of one API key. */
 const MAX_KEY_BYTES = 64 * 1024 * 1024;
 
 /** The script with the whole logic of the cache. */
@@ -56,7 +56,7 @@ export function redisResponseCache(
   /** Undefined: the response has expired or cannot be read. */
   const read = async (cacheKey: string): Promise<CachedResponse | undefined> => {
     const { answer } = keysOf(cacheKey);
-    // Never older than the one found: it is replaced only by one computed later.
+    // Never older than the one found, because only a response computed later replaces it.
     const compressed = await withRedisErrors(undefined, () => redis.hgetBuffer(answer, 'packed'), BEFORE_CALL);
     const found = compressed === null ? undefined : await decompressJson(compressed, cachedResponseSchema);
     if (found === undefined) await withRedisErrors(undefined, () => redis.del(answer), BEFORE_CALL);
@@ -86,7 +86,6 @@ export function redisResponseCache(
     },
     claim: (cacheKey, requirement, ttlMs) => find(cacheKey, requirement, Math.ceil(ttlMs)),
     put: async (cacheKey, { holder, claimedAt }, response, ageAtClaimMs, ttlMs) => {
-      // Never older than the one found: it is replaced only by one computed later.
       const compressed = await compressJson(response);
       const times = [claimedAt, Math.ceil(ageAtClaimMs), Math.ceil(ttlMs)];
       const accountPrefix = `${prefix}shared-of:{${apiKeyOfCacheKey(cacheKey)}}`;

@@ -6,13 +6,13 @@ import { type LuaScript, loadLuaScript, runLuaScript } from '../../redis/script.
 import { compressJson, decompressJson } from './compressed-json.ts';
 import type { ResponseStore } from './response-store.ts';
 
-/** No run lasts longer. */
+/** Longer than any run lasts. */
 const RESPONSES_TTL_S = 7 * 24 * 3600;
 
 const MIB = 1024 * 1024;
-/** Compressed responses of one run: enough for a list of several hundred thousand records. */
+/** Limit for the compressed responses of one run: enough for a list of several hundred thousand records. */
 const MAX_RUN_BYTES = 32 * MIB;
-/** Compressed responses of all runs of an organization. */
+/** Limit for the compressed responses of all runs of an organization. */
 export const MAX_ORG_BYTES = 128 * MIB;
 
 const storedResponseSchema = z.object({
@@ -23,19 +23,19 @@ const storedResponseSchema = z.object({
 });
 
 export interface RedisResponseStoreOptions {
-  /** Prefix of every key in Redis, with its separator. On a Cluster it must contain the hash tag. */
+  /** Prefix of every key in Redis, with its separator. On a Redis Cluster it must contain the hash tag. */
   readonly prefix: string;
-  /** Docket's id of the organization of the runs. */
+  /** Docket's id of the organization that the runs belong to. */
   readonly org: string;
   readonly maxRunBytes?: number;
   readonly maxOrgBytes?: number;
-  /** Seconds for which the responses of a run are kept after the last of them; seven days when absent. */
+  /** Seconds for which a run's responses are kept after the last one was stored. Default: seven days. */
   readonly ttlS?: number;
-  /** From `responseStoreScript`; read from its file when absent. */
+  /** From `responseStoreScript`. Default: read from its file. */
   readonly script?: LuaScript;
 }
 
-/** The script of the stores of all organizations. */
+/** The script that the stores of all organizations use. */
 export const responseStoreScript = (): LuaScript => loadLuaScript('./response-store-1.lua', import.meta.url);
 const keysOf = (prefix: string, run: string): readonly string[] => [
   `${prefix}answers:${run}`,
@@ -44,8 +44,9 @@ const keysOf = (prefix: string, run: string): readonly string[] => [
 ];
 
 /**
- * Responses of runs of the workers: one Redis hash per run, compressed, with a TTL of seven days. A response that would
- * exceed the limit of its run or organization is not stored, nor is any when Redis is out of memory.
+ * Stores the responses of the workers' runs: one Redis hash per run, compressed, with a TTL of seven days. A response
+ * that would exceed the limit of its run or organization is not stored, and nothing is stored while Redis is out of
+ * memory.
  */
 export function redisResponseStore(redis: RedisClient, options: RedisResponseStoreOptions): ResponseStore {
   const { prefix, org, maxRunBytes = MAX_RUN_BYTES, maxOrgBytes = MAX_ORG_BYTES } = options;
@@ -80,7 +81,7 @@ export function redisResponseStore(redis: RedisClient, options: RedisResponseSto
   };
 }
 
-/** Deletes the responses of a run of any organization. */
+/** Deletes the responses of a run, whatever its organization. */
 export function deleteResponses(
   redis: RedisClient,
   { prefix, script = responseStoreScript() }: Pick<RedisResponseStoreOptions, 'prefix' | 'script'>,

@@ -4,10 +4,10 @@
 
   GUARANTEES
     A response is a hit only if its age is allowed, or if it was requested after the caller began to need it. Its age
-    counts from the claim of its request, less its age at that time. Of two responses the one computed later is stored.
+    counts from the claim of its request, plus its age at that time. Of two responses the one computed later is stored.
     One holder at a time requests it, until it puts a response, releases its claim, or the claim expires.
-    Time is this Redis's clock; a response from the future (a failover to a slower clock) is a miss.
-    The responses of one API key take at most as many bytes as allowed: one that would exceed them is not stored, and
+    Time is this Redis's clock. A response from the future (a failover to a slower clock) is a miss.
+    The responses of one API key never take more bytes than allowed: one that would exceed the limit is not stored, and
     waiting runs make their own request.
     memory-response-cache.ts is the same state machine; one test suite compares the two.
 
@@ -20,13 +20,13 @@
 
   ARGV
     1 operation
-    lookup  2 max age ms  3 ms since it is needed  4 holder  -> {'hit'} | {'in_flight', ms at most} | {'miss'}
+    lookup  2 max age ms  3 ms since needed        4 holder  -> {'hit'} | {'in_flight', ms at most} | {'miss'}
     claim   2 - 4 as above  5 ttl ms                         -> the same, or {'claimed', claimed at}
     put     2 holder  3 claimed at  4 age at claim ms  5 ttl ms  6 compressed response
             7 cache key  8 max bytes of the API key          -> {}
     release 2 holder                                         -> {}
-  A holder's own request in flight is a miss for it: it requests again after a crash, and a command that was resent finds
-  its own claim.
+  A holder's own request in flight is a miss for that holder: after a crash it requests again, and a command that was
+  resent finds its own claim.
 ]]
 -- @include ../../redis/server-time.lua
 local answer, flight = KEYS[1], KEYS[2]
@@ -42,7 +42,7 @@ local function release(holder)
   if redis.call('GET', flight) == holder then redis.call('DEL', flight) end
 end
 
--- Adds the bytes of a response to the account unless they exceed the limit. Returns whether they were added.
+-- Adds the bytes of a response to the account, unless that exceeds the limit. Returns whether they were added.
 local function account(cacheKey, bytes, maxBytes, expires)
   local sizes, expiry = KEYS[3], KEYS[4]
   local function forget(id)
@@ -56,7 +56,7 @@ local function account(cacheKey, bytes, maxBytes, expires)
   redis.call('HSET', sizes, cacheKey, bytes)
   redis.call('HINCRBY', sizes, '', bytes - before)
   redis.call('ZADD', expiry, digits(expires), cacheKey)
-  -- No response is used for longer than a day.
+  -- No response may be used for longer than a day.
   redis.call('EXPIRE', sizes, 90000)
   redis.call('EXPIRE', expiry, 90000)
   return true
@@ -69,7 +69,7 @@ if operation == 'lookup' or operation == 'claim' then
   local other = redis.call('GET', flight)
   if other and other ~= holder then
     local left = redis.call('PTTL', flight)
-    -- A step back of Redis' clock makes the claim of a worker that died last longer by that step.
+    -- If the clock of Redis is set back, the claim of a dead worker would last longer by that step.
     if left > 600000 then
       left = 60000
       redis.call('PEXPIRE', flight, left)
@@ -86,11 +86,11 @@ elseif operation == 'put' then
   local newer = not before or before <= computed or till < now
   local stored = newer and account(ARGV[7], #ARGV[6], tonumber(ARGV[8]), now + tonumber(ARGV[5]))
   if stored then
-    -- The report that made the request decides how long its response may be used.
+    -- The report that made the request decides how long others may use its response.
     redis.call('HSET', answer, 'computed', digits(computed), 'packed', ARGV[6], 'till', digits(now + tonumber(ARGV[5])))
     redis.call('PEXPIRE', answer, ARGV[5])
   end
-  -- A response that was not stored does not change the older one.
+  -- If the response was not stored, the older one stays.
   if stored or not newer then redis.call('HSET', answer, 'asked', digits(math.max(asked, latest or asked))) end
   release(ARGV[2])
 elseif operation == 'release' then

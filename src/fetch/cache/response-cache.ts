@@ -11,22 +11,25 @@ export interface CachedResponse extends StoredResponse {
   readonly askedBy: string;
 }
 
-/** A response is fresh if it was computed at most `maxAgeMs` ago, or requested at most `waitingMs` ago. */
+/** A response is fresh enough if it was computed at most `maxAgeMs` ago, or requested at most `waitingMs` ago. */
 export interface FreshnessRequirement {
   readonly maxAgeMs: number;
-  /** For how long (ms) the run has needed the response: one requested since is as good as its own. */
+  /** For how long (ms) the run has needed the response: one requested since then is as good as its own. */
   readonly waitingMs: number;
-  /** Identifies the run's call. The same when the run is resumed, which then may claim its own request again. */
+  /**
+   * Identifies the run's call. It stays the same when the run is resumed, so that the run may claim its own request
+   * again.
+   */
   readonly holder: string;
 }
 
 export type CacheLookup =
   | { readonly kind: 'hit'; readonly response: CachedResponse }
-  /** Another run's request is in flight, for at most `forMs`: then its worker is presumed dead. */
+  /** Another run's request is in flight, for at most `forMs`. After that its worker is presumed dead. */
   | { readonly kind: 'in_flight'; readonly forMs: number }
   | { readonly kind: 'miss' };
 
-/** The right to make a request, and when it was given, on the store's clock (ms). */
+/** The right to make a request, and when it was granted, on the store's clock (ms). */
 export interface RequestClaim {
   readonly holder: string;
   readonly claimedAt: number;
@@ -35,13 +38,16 @@ export interface RequestClaim {
 /**
  * Responses that several runs may use, and the requests in flight: one at a time per cache key.
  *
- * The age of a response counts from its claim, less `ageAtClaimMs` if the service had computed it earlier. So it is never
- * taken for fresher than it is, whatever the workers' clocks show and however long a worker was frozen. Of two responses
- * the one computed later is kept. Throws `redis.unreachable`.
+ * The age of a response counts from its claim; if the service had computed it earlier, `ageAtClaimMs` is added. So a
+ * response is never taken for fresher than it is, whatever the workers' clocks show and however long a worker was
+ * frozen. Of two responses the one computed later is kept. Throws `redis.unreachable`.
  */
 export interface ResponseCache {
   lookup(cacheKey: string, requirement: FreshnessRequirement): Promise<CacheLookup>;
-  /** Looks up the response. A miss claims the request for the caller until `put` or `release`, or for `ttlMs`. */
+  /**
+   * Looks up the response. On a miss, the caller has claimed the request until it calls `put` or `release`, or for
+   * `ttlMs`.
+   */
   claim(
     cacheKey: string,
     requirement: FreshnessRequirement,
@@ -58,15 +64,15 @@ export interface ResponseCache {
     ageAtClaimMs: number,
     ttlMs: number,
   ): Promise<void>;
-  /** The claimed request has no response: another run may claim it. */
+  /** Gives up a claim without a response, so that another run may claim the request. */
   release(cacheKey: string, claim: RequestClaim): Promise<void>;
 }
 
-/** Fingerprint of the API key of a cache key. */
+/** The fingerprint of the API key that a cache key begins with. */
 export const apiKeyOfCacheKey = (cacheKey: string): string => cacheKey.split(':', 1)[0] ?? cacheKey;
 
 /**
- * Identifies a request of one Docket organization (`tenant`) with one API key. Organizations never share responses, not
+ * Identifies a request of one Docket organization (`tenant`) with one API key. Organizations never share responses,
  * even with the same key: their definitions decide what data each may see.
  */
 export const cacheKeyOf = (

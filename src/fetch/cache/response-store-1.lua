@@ -2,9 +2,9 @@
   The responses of a run, and the bytes of responses that each organization has in Redis. Each call is one atomic step.
 
   GUARANTEES
-    Neither a run nor an organization exceeds its limit; a response that would is not stored.
-    The account follows the responses: expired and deleted ones leave the sums, at the latest when they would prevent
-    another response from being stored.
+    Neither a run nor an organization exceeds its limit: a response that would exceed it is not stored.
+    Expired and deleted responses are subtracted from the sums, at the latest when they would prevent another response
+    from being stored.
 
   KEYS (with the same hash tag; names and fields are stored)
     1 answers  hash    of the run: call -> compressed response
@@ -33,7 +33,7 @@ local function forget(id)
 end
 
 if operation == 'delete' then
-  -- First: a Redis out of memory refuses a script whose first write may need memory.
+  -- This comes first: a Redis that is out of memory refuses a script whose first write may need memory.
   redis.call('UNLINK', answers)
   forget(run)
   return 1
@@ -47,7 +47,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', now, 'LIMIT', 0,
 if redis.call('EXISTS', answers) == 0 then
   forget(run)
 elseif redis.call('HEXISTS', account, 'org:' .. run) == 0 then
-  -- Its responses were stored by a version of Docket without an account.
+  -- A version of Docket without an account stored the run's responses.
   local size = 0
   for _, each in ipairs(redis.call('HKEYS', answers)) do size = size + #each + redis.call('HSTRLEN', answers, each) end
   redis.call('HSET', account, 'org:' .. run, org, 'run:' .. run, size)
@@ -60,7 +60,7 @@ if redis.call('HEXISTS', answers, call) == 1 then before = #call + redis.call('H
 local more = #call + #response - before
 if bytes('run:' .. run) + more > maxRunBytes then return 0 end
 if bytes('sum:' .. org) + more > maxOrgBytes then
-  -- Before refusing: drop runs whose responses are gone.
+  -- Before it refuses, it drops runs whose responses are gone.
   for _, id in ipairs(redis.call('ZRANGE', expiry, 0, 999)) do
     if redis.call('EXISTS', prefix .. id) == 0 then forget(id) end
   end

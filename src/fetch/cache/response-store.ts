@@ -1,14 +1,14 @@
 import type { OnFetchEvent } from '../fetch-events.ts';
 
 /**
- * Responses by run and call, so that a retried or resumed run spends tokens only on missing ones. Values are validated
- * JSON bodies.
+ * Keeps responses by run and call, so that a retried or resumed run spends tokens only on missing ones. Values are
+ * validated JSON bodies.
  */
 export interface ResponseStore {
   get(run: string, call: string): Promise<StoredResponse | undefined>;
-  /** False: not stored, because a limit is reached; a later attempt must request it again. */
+  /** Returns false if a limit is reached and nothing was stored: a later attempt must request it again. */
   put(run: string, call: string, response: StoredResponse): Promise<boolean>;
-  /** Called when the run has its files or has ended. */
+  /** Called when the run has its files, or has ended. */
   delete(run: string): Promise<void>;
 }
 
@@ -17,11 +17,11 @@ export interface StoredResponse {
   readonly correlationId: string | null;
   /** Epoch ms at which it was received. */
   readonly at: number;
-  /** The run that requested it, if it was another one (`max_age`). */
+  /** The other run that requested it (`max_age`); absent if this run did. */
   readonly askedBy?: string | undefined;
 }
 
-/** Responses of inline runs, for the life of the process. */
+/** Stores the responses of inline runs until the process ends. */
 export function memoryResponseStore(): ResponseStore {
   const runs = new Map<string, Map<string, StoredResponse>>();
   return {
@@ -35,16 +35,17 @@ export function memoryResponseStore(): ResponseStore {
   };
 }
 
-/** The responses of one attempt of a run, and how long its calls wait for tokens without snoozing. */
+/** The responses of one attempt of a run, and how long its calls wait for tokens before they snooze. */
 export interface StoreUntilFull {
   readonly responses: ResponseStore;
-  /** Infinite once a response was not stored. Read it at each use: it changes. */
+  /** Becomes infinite once a response could not be stored. It changes, so read it at each use. */
   readonly maxWaitMs: number;
 }
 
 /**
- * Stores the responses of an attempt until one is refused. That one is reported as `not_kept`, later ones are not stored,
- * and `maxWaitMs` becomes infinite: after a snooze the run would have to request the missing responses again and again.
+ * Stores the responses of an attempt until the store refuses one. That one is reported as `not_kept`, and later ones
+ * are not stored. `maxWaitMs` then becomes infinite: a run that snoozed would have to request the missing responses
+ * again each time.
  */
 export function storeUntilFull({
   responses,
@@ -58,7 +59,7 @@ export function storeUntilFull({
       put: async (run, call, response) => {
         if (full) return false;
         const stored = await responses.put(run, call, response);
-        // Of several concurrent puts one reports.
+        // Of several concurrent puts only one reports it.
         if (!stored && !full) {
           full = true;
           observe({ type: 'not_kept', call });

@@ -20,12 +20,12 @@ import { networkError, type RequestTimeouts } from './network-error.ts';
 import { parseResponse, readBody } from './response-body.ts';
 import { truncateId, truncateLine } from './untrusted-input.ts';
 
-/** Limit of a call from dispatch to the last byte. */
+/** Time limit of a call, from dispatch to the last byte. */
 export const CALL_TIMEOUT_MS = 60_000;
 
 const DEFAULT_TIMEOUTS: RequestTimeouts = { connect: 5_000, headers: 30_000, body: 15_000, total: CALL_TIMEOUT_MS };
 
-/** Limit of a decoded response: a report has at most 5,000 rows. */
+/** Size limit of a decoded response: a report has at most 5,000 rows. */
 const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 export interface ClientOptions {
@@ -33,16 +33,16 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly key: Secret;
   readonly timeouts?: Partial<RequestTimeouts>;
-  /** Removes secrets from untrusted text. Default: one that knows this key only. */
+  /** Removes secrets from untrusted text. Default: knows only this client's key. */
   readonly redactor?: Redactor | undefined;
-  /** `keyRedactor` of the key, where the caller has it: making one takes longer than the rest of a client. */
+  /** `keyRedactor` of the key, if the caller already has it: creating one costs more than the rest of a client. */
   readonly redactKey?: Redact;
-  /** A connection pool that the caller closes. Default: a pool of the client. */
+  /** A connection pool that the caller closes. Default: the client has its own. */
   readonly dispatcher?: Dispatcher;
   /** The largest decoded body, in bytes. */
   readonly maxBytes?: number;
   readonly clock?: Clock;
-  /** Called when a request was answered or has failed; not when its caller aborted it. */
+  /** Called when a request was answered or has failed, but not when its caller aborted it. */
   readonly onRequestEnd?: (result: ApiRequestResult) => void;
   /** Records each request as a span. No trace headers are sent to the service. */
   readonly trace?: Trace | undefined;
@@ -72,26 +72,26 @@ export interface ListQuery {
 export interface ListPage {
   /** Null for a list without an envelope. */
   readonly count: number | null;
-  /** Path of the next page, on the configured origin whatever origin the service named. */
+  /** Path of the next page, always on the configured origin, whatever origin the service named. */
   readonly next: string | null;
   readonly records: readonly ListRecord[];
 }
 
 /**
  * Client of the Compliance Service for one API key. Every method sends one request, without rate limit or retries.
- * Throws `DocketError`; `retryable` says whether a retry can help. When `signal` aborts, rejects with its reason. The key
- * is in no error and is sent to no other origin.
+ * Throws `DocketError`; `retryable` says whether a retry can help. Rejects with the reason of `signal` when it aborts.
+ * No error contains the key, and it is sent to no other origin.
  */
 export interface ComplianceClient {
-  /** The base URL: part of cache keys, so that responses of two services are never mixed. */
+  /** The base URL. It is part of cache keys, so that responses of two services are never mixed. */
   readonly service: string;
-  /** A request is aborted this long (ms) after dispatch, which limits how long its token is held without a reply. */
+  /** A request is aborted this long (ms) after dispatch. This limits how long its token is held without a reply. */
   readonly requestTimeoutMs: number;
   /** All organizations the key can access. */
   organizations(signal: AbortSignal): Promise<Organization[]>;
   catalog(org: OrgRef, signal: AbortSignal): Promise<Catalog>;
   report(org: OrgRef, request: ReportRequest, signal: AbortSignal): Promise<ApiResponse<ReportResponse>>;
-  /** The first page of the list, or `next` of an earlier page. */
+  /** Fetches the first page of the list, or the page that `next` of an earlier page names. */
   listPage(query: ListQuery, next: string | null, signal: AbortSignal): Promise<ListPage>;
   close(): Promise<void>;
 }
@@ -103,7 +103,10 @@ interface Request {
   readonly body?: unknown;
 }
 
-/** Removes a key from data. Only the whole key: a weak password, or the beginning of a key, may also be a label. */
+/**
+ * Removes a key from data. Only the whole key is removed: a weak password, or the beginning of a key, may also be a
+ * label.
+ */
 export function keyRedactor(key: string): Redact {
   const { registerSecret, redact } = createRedactor({ shapes: false, partial: false });
   registerSecret(key);
@@ -112,7 +115,7 @@ export function keyRedactor(key: string): Redact {
 
 /** Throws `config.invalid` for a malformed key. */
 export function createClient(options: ClientOptions): ComplianceClient {
-  // Such a key is invalid in a header, and each call would fail like a network error.
+  // HTTP does not allow such a key in a header, and each call would fail like a network error.
   if (!/^[\x21-\x7e]+$/.test(options.key.reveal())) {
     throw new DocketError('config.invalid', 'The API key contains invalid characters.', {
       expected: 'prefix.secret in one line, without spaces',
@@ -194,7 +197,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
       const body = parseResponse(bytes, header('content-type'), schema, {
         where,
         redact: redactKey,
-        // Figures are checked against the catalog; fields of records may be ids of any length.
+        // Figures are checked against the catalog, but fields of records may be ids of any length.
         exactNumbers: request.endpoint === 'list',
       });
       reportEnd('2xx');
@@ -216,9 +219,9 @@ export function createClient(options: ClientOptions): ComplianceClient {
   const listPath = (query: ListQuery) => `${prefix}${PATHS.list(query.org, query.list)}`;
 
   /**
-   * Path of the page that `next` names, or `api.unsafe`. Only the page number is taken from `next` (specification §4,
-   * rule 1): a link without our search would add other people's records. Its origin is ignored, because behind a proxy a
-   * service may have another scheme, port or name, and the key is sent to the configured address only.
+   * Path of the page that `next` names; throws `api.unsafe` for a bad link. Only the page number is taken from `next`
+   * (specification §4, rule 1): a link without our search would add other people's records. Its origin is ignored:
+   * behind a proxy a service may have another scheme, port or name, and the key is sent to the configured address only.
    */
   const nextPage = (next: string, query: ListQuery): string => {
     const url = URL.canParse(next, base.origin) ? new URL(next, base.origin) : undefined;
@@ -269,7 +272,7 @@ export function createClient(options: ClientOptions): ComplianceClient {
 
 /** @param received the HTTP status, if one was received before the failure */
 function resultStatus(received: number | undefined, { code }: DocketError): ApiRequestResult['status'] {
-  // A truncated response counts as none, whatever its status.
+  // A truncated response counts as no response, whatever its status.
   if (code === 'api.timeout') return 'timeout';
   if (code === 'api.unreachable' || received === undefined) return 'unreachable';
   if (received === 200) return 'unreadable';
@@ -277,7 +280,7 @@ function resultStatus(received: number | undefined, { code }: DocketError): ApiR
   return received >= 500 ? '5xx' : received >= 400 ? '4xx' : received >= 300 ? '3xx' : '2xx';
 }
 
-/** @param page absent: the first */
+/** @param page absent: the first page */
 function pagePath(path: string, { ordering, search }: ListQuery, page?: string): string {
   const query = new URLSearchParams({
     ...(page === undefined ? {} : { page }),

@@ -4,21 +4,21 @@ import type { Redact } from '../../base/secrets/redactor.ts';
 import { type Problem, problemSchema } from '../../contract/problem.ts';
 import { parseUntrustedJson, truncateId, truncateLine } from './untrusted-input.ts';
 
-/** A response other than 200, as far as it could be read. */
+/** A response with a status other than 200, as far as it could be read. */
 export interface HttpErrorResponse {
   readonly status: number;
   /** `METHOD path`. */
   readonly where: string;
   readonly header: (name: string) => string | undefined;
-  /** Of any content type. */
+  /** May have any content type. */
   readonly body: Buffer;
-  /** Removes our secrets from the body. `header` is redacted already. */
+  /** Removes our secrets from the body. They are already removed from `header`. */
   readonly redact: Redact;
 }
 
-/** A longer problem document is ignored: the status decides. */
+/** A longer problem document is ignored, and only the status counts. */
 const MAX_PROBLEM_BYTES = 64 * 1024;
-/** Anything else is text, not a code. */
+/** Text of any other form is not a code. */
 const PROBLEM_CODE = /^[a-z][\w.-]{0,99}$/i;
 
 /**
@@ -94,7 +94,7 @@ function readProblem({ body, redact }: HttpErrorResponse): Problem {
   }
 }
 
-/** The service's message, with pointer and metadata of each entry; empty without one. */
+/** The service's message, with pointer and metadata of each entry; empty if it sent none. */
 function problemText({ detail, errors = [] }: Problem): string {
   const entries = errors.slice(0, 20).map((entry) => {
     const metadata =

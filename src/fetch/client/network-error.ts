@@ -3,7 +3,7 @@ import { DocketError } from '../../base/error.ts';
 import { certificateFault } from '../../base/net/certificate-error.ts';
 import { ProxyError } from '../../base/net/proxies.ts';
 
-/** All in ms. `total` bounds a request from dispatch to the last byte. */
+/** All times are in ms. `total` limits a request from dispatch to the last byte. */
 export interface RequestTimeouts {
   readonly connect: number;
   readonly headers: number;
@@ -17,7 +17,10 @@ const TIMEOUT_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
-/** A failed request as `api.timeout` or `api.unreachable`. undici's errors contain hosts and codes, never headers. */
+/**
+ * Makes `api.timeout` or `api.unreachable` from a failed request. undici's errors contain hosts and codes, never
+ * headers.
+ */
 export function networkError(
   cause: unknown,
   request: {
@@ -77,10 +80,12 @@ const NOT_SENT_CODES: ReadonlySet<string> = new Set([
   'ENETUNREACH',
 ]);
 
-/** Whether the failure came before the request was sent: the service has not counted it. */
+/** Whether the request failed before it was sent, so that the service has not counted it. */
 export const requestNotSent = (error: DocketError): boolean => NOT_SENT_CODES.has(codeOf(error.cause));
 
-/** The first code in the chain of causes: a refused connection to several addresses has it one level down. */
+/**
+ * The first code in the chain of causes. When connections to several addresses are refused, the code is one level down.
+ */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (error instanceof Error) {

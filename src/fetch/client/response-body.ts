@@ -9,8 +9,8 @@ import { containsSecret, parseUntrustedJson, truncateId } from './untrusted-inpu
 const unzip = promisify(gunzip);
 
 /**
- * The whole body, decoded, at most `maxBytes` on the wire and after decoding, so that neither a long body nor a gzip
- * bomb exhausts the memory. Throws `api.unreadable` (not retryable when too large).
+ * Reads and decodes the whole body. It may have `maxBytes` on the wire and as many decoded, so that neither a long body
+ * nor a gzip bomb exhausts the memory. Throws `api.unreadable` (not retryable when too large).
  */
 export async function readBody(
   body: Readable,
@@ -47,7 +47,7 @@ export async function readBody(
  * Parses and validates the body. Throws `api.unreadable` with the first paths that violate the contract.
  *
  * @param redact removes whole secrets only, so that no other text changes
- * @param exactNumbers numbers that a double would round become texts
+ * @param exactNumbers turns numbers that a double would round into strings
  */
 export function parseResponse<Schema extends z.ZodType>(
   bytes: Buffer,
@@ -66,7 +66,7 @@ export function parseResponse<Schema extends z.ZodType>(
   try {
     json = parseUntrustedJson(bytes, containsSecret(bytes, redact) ? redact : undefined, { exactNumbers });
   } catch {
-    // Without the cause, whose message quotes the body.
+    // The cause is left out, because its message quotes the body.
     throw unreadable(where, 'valid JSON', `${bytes.length} bytes of invalid JSON`);
   }
   const parsed = schema.safeParse(json);

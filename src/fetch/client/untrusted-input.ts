@@ -1,20 +1,20 @@
 import type { Redact } from '../../base/secrets/redactor.ts';
 
-/** Responses need six levels. `JSON.parse` accepts any depth, on which `JSON.stringify` then overflows the stack. */
+/** Responses need six levels. `JSON.parse` accepts any depth, but `JSON.stringify` then overflows the stack. */
 const MAX_DEPTH = 64;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** `[` and `{`, `]` and `}` differ in this bit alone. */
+/** `[` and `{`, and also `]` and `}`, differ only in this bit. */
 const BRACKET_CASE_BIT = 0x20;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
 /**
- * Parses untrusted JSON like `JSON.parse`, with limited depth and without our secrets. Throws a `SyntaxError`.
+ * Parses untrusted JSON like `JSON.parse`, but limits its depth and removes our secrets. Throws a `SyntaxError`.
  *
- * @param redact applied to every string and name after unescaping; omit it if none has a secret
- * @param exactNumbers numbers that a double would round become texts
+ * @param redact applied to every string and name after unescaping; omit it if none contains a secret
+ * @param exactNumbers turns numbers that a double would round into strings
  */
 export function parseUntrustedJson(
   bytes: Buffer,
@@ -31,18 +31,18 @@ export function parseUntrustedJson(
   }
   const text = bytes.toString('utf8');
   const rounded: unknown = JSON.parse(text);
-  // Only of valid JSON: the search for texts would be slow in others.
+  // The text must be valid JSON here: the search would be slow in other text.
   const value: unknown = exactNumbers && MANY_DIGITS.test(text) ? JSON.parse(quoteInexactNumbers(text)) : rounded;
   return redact === undefined ? value : redactDeep(value, redact);
 }
 
-/** A text, which is skipped, or a number of JSON. */
+/** Matches a JSON string, which is skipped, or a number. */
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
 /** Numbers of at most 15 digits survive as doubles. */
 const MANY_DIGITS = /[\d.]{16}/;
 const MAX_DIGITS = 1000;
 
-/** Valid JSON with texts in place of the numbers that a double would round, so that no digit is lost. */
+/** Replaces the numbers in valid JSON that a double would round by strings, so that no digit is lost. */
 const quoteInexactNumbers = (json: string): string =>
   json.replace(TEXT_OR_NUMBER, (token) => (token.startsWith('"') || isExact(token) ? token : `"${token}"`));
 
@@ -51,12 +51,12 @@ function isExact(token: string): boolean {
   // Numbers out of range are refused later.
   if (!Number.isFinite(value)) return true;
   if (!/[.eE]/.test(token)) return Number.isSafeInteger(value);
-  // No double has as many digits; the expressions below would be slow.
+  // No double has that many digits, and the expressions below would be slow.
   if (token.length > MAX_DIGITS) return false;
   return digitsOf(token) === digitsOf(String(value));
 }
 
-/** The significant digits of a number: without sign, point, exponent, and zeros at the beginning and the end. */
+/** The significant digits of a number: without sign, point, exponent, and leading and trailing zeros. */
 const digitsOf = (number: string): string =>
   number
     .replace(/[eE].*$/, '')
@@ -64,9 +64,9 @@ const digitsOf = (number: string): string =>
     .replace(/^0+/, '')
     .replace(/0+$/, '');
 
-/** Characters scanned at once: their decoded forms take several times the memory. */
+/** How many characters are scanned at once: their decoded forms take several times the memory. */
 const SCAN_CHUNK_CHARS = 64 * 1024;
-/** Longer than an API key that is escaped twice. */
+/** Longer than an API key that was escaped twice. */
 const SCAN_OVERLAP_CHARS = 8 * 1024;
 
 /** Whether any text in this JSON contains a secret. Scans it once. */
@@ -96,9 +96,7 @@ function endOfString(bytes: Buffer, start: number): number {
   return bytes.length;
 }
 
-/**
- * Untrusted text as one line of at most `maxLength` characters, without control characters.
- */
+/** Makes one line of at most `maxLength` characters from untrusted text, without control characters. */
 export function truncateLine(text: string, maxLength = 500): string {
   const line = text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
   return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;

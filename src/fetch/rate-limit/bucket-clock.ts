@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../base/time.ts';
 
-/** The bucket's time as a reply gave it, and when request and reply were sent and received on the monotonic clock, ms. */
+/** The bucket's time from a reply, and when request and reply were sent and received on the monotonic clock (ms). */
 export interface BucketClockReading {
   readonly generation: string;
   readonly at: number;
@@ -8,33 +8,39 @@ export interface BucketClockReading {
   readonly receivedAt: number;
 }
 
-/** What a process reports to the script about the bucket of a key. */
+/** What a process tells the script about the bucket of a key. */
 interface BucketClockState {
   /** Identifies the bucket from its creation until Redis drops it (field `life`). */
   readonly generation: string;
-  /** From the monotonic clock to the bucket's time, ms. */
+  /** What to add to the monotonic clock to get the bucket's time, ms. */
   readonly offset: number;
   /** The latest bucket time seen. */
   readonly seen: number;
-  /** Other processes of the machine should know `offset`: it was not told to Redis for a while. */
+  /** `offset` was not stored in Redis for a while and should be, for other processes on this machine. */
   readonly isDue: boolean;
 }
 
-/** How often (ms) Redis is told the offset of this machine, for processes that start. */
+/** How often (ms) this machine's offset is stored in Redis, for processes that start. */
 const OFFSET_INTERVAL_MS = 10_000;
 /** `budget-10.lua` keeps a bucket for at least this long (ms) after its last use. */
 const BUCKET_TTL_MS = 7 * DAY_MS;
-/** Tolerated excess speed of the clock of Redis over ours, ms per ms. */
+/** How much faster than ours the clock of Redis may run, ms per ms. */
 const MAX_DRIFT = 0.0002;
-/** A bucket behind our estimate by more than this (ms) has lost time. */
+/** A bucket that is behind our estimate by more than this (ms) has lost time. */
 const CLOCK_TOLERANCE_MS = 5;
 
-/** The time of the buckets that one process has used. Shows that the clock of Redis was stepped or its data was lost. */
+/**
+ * Tracks the time of the buckets that one process has used. It shows when the clock of Redis was stepped or its data
+ * was lost.
+ */
 export interface BucketClock {
-  /** Undefined for a bucket that Redis may have dropped. @param now on the monotonic clock */
+  /**
+   * Undefined for a bucket that Redis may have dropped.
+   * @param now on the monotonic clock
+   */
   get(key: string, now: number): BucketClockState | undefined;
   record(key: string, reading: BucketClockReading): void;
-  /** The longest that a call of this key can be unanswered, ms. */
+  /** The longest time (ms) that a call of this key can stay unanswered. */
   maxHoldMs(key: string): number;
   recordHold(key: string, holdMs: number): void;
 }
@@ -48,7 +54,7 @@ export function bucketClock(): BucketClock {
     readonly seen: number;
     readonly lastUsed: number;
   }
-  /** When Redis was told the offset last, on the monotonic clock; by key and generation. */
+  /** When the offset was last stored in Redis, on the monotonic clock; by key and generation. */
   const toldAt = new Map<string, { readonly generation: string; readonly at: number }>();
   const buckets = new Map<string, Bucket>();
   const holds = new Map<string, number>();
@@ -67,7 +73,7 @@ export function bucketClock(): BucketClock {
       const before = buckets.get(key);
       const same = before?.generation === generation ? before : undefined;
       const seen = Math.max(at, same?.seen ?? at);
-      // The script ran before its reply was received: the quickest of several replies gives the tightest bound.
+      // The script ran before its reply was received, so the quickest of several replies gives the tightest bound.
       const keep =
         same !== undefined &&
         estimatedTime(same, sentAt) <= at + CLOCK_TOLERANCE_MS &&

@@ -1,89 +1,89 @@
 --[[
-  The token bucket and the queue of one API key. Each call of this script is one atomic step of one or more operations.
+  The token bucket and the queue of one API key. Each call of this script runs one or more operations as one atomic step.
 
   GUARANTEES
     At most `calls` tokens are held at once. A token is held from its grant until its reply plus one window, and never
     longer than `hold` plus one window after the grant. So any window at the server holds at most `calls` dispatches.
     The queue is ordered by class (0 on demand, 1 scheduled, 2 backfill), then organizations round-robin, then arrival;
     after `starvationLimit` tokens in a row that passed a waiting lower class, the next one goes to that class.
-    Spare calls (class 3, corrections) never join the queue: they get a token only while nobody waits and none is blocked,
-    and hold at most a tenth of the tokens, at least one and at most MAX_SPARE. So a call of any class waits for at most
-    these.
-    Preparations (class 3, too) take tokens likewise, at most two thirds of the limit, and may pass waiting backfills,
-    `starvationLimit` times in a row.
-    Operations of one call have the results that they would have one after the other at the same instant.
+    Spare calls (class 3, corrections) never join the queue: they get a token only while nobody waits and calls are not
+    blocked. They hold at most a tenth of the tokens (at least one, at most MAX_SPARE), so a call of any other class never
+    waits for more than these.
+    Preparations (class 3 as well) take tokens in the same way, at most two thirds of the limit, and may pass waiting
+    backfills, `starvationLimit` times in a row.
+    Operations in one call have the same results as if they ran one after the other at the same instant.
     Limits may change between calls: held tokens count against the new limit and return by the new window. `inspect`
     changes nothing, and its caller learns nothing of the time.
-    After a 429 the limit is halved, and grows by `recovery` with each window without another. The first 429 of such a
-    stretch and the first acquire after it are reported to one caller each, whatever the number of workers.
+    After a 429 the limit is halved, and grows by `recovery` with each window without another 429. The first 429 of such a
+    stretch and the first acquire after it are each reported to one caller, whatever the number of workers.
     The bucket has its own time. It advances by the lesser of two measures: the advance of this Redis's wall clock since
-    the last call, and the minimum proven by the caller's monotonic clock and earlier replies. So a step ahead of the wall
-    clock returns nothing early; after a step back, time continues from where it was.
-    The excess of the first measure is added to every future instant that is set. An excess over MAX_EXCESS_MS is dropped:
-    the bucket's time and all stored instants advance by it, so that nothing returns earlier.
+    the last call, and the minimum that the caller's monotonic clock and earlier replies prove. So a wall clock set ahead
+    returns no token early; after it is set back, time continues from where it was.
+    If the first measure exceeds the second, the excess is added to every future instant that is set. An excess over
+    MAX_EXCESS_MS is dropped: the bucket's time and all stored instants advance by it, so that nothing returns earlier.
     Stored instants are therefore never earlier than by the wall clock, which version 7 uses: both can share a bucket.
-    A caller that does not know the bucket and is the first of its machine drops all time since the last call: held tokens
-    then return later by that, at most by a window.
-    A bucket that this Redis has lost, or restored to an earlier state, counts as all tokens held.
+    A caller that does not know the bucket and is the first on its machine drops all time since the last call: held tokens
+    then return later by that time, at most by a window.
+    If this Redis lost the bucket, or restored it to an earlier state, all tokens count as held.
     Neither API keys nor other secrets are passed in.
     memory-budget.ts is the same state machine; one test suite compares the two.
 
-  KEYS (all with the same hash tag, one slot of a cluster; names and fields are stored, version 7 shares the first seven,
-  versions 8 and 9 all)
+  KEYS (all with the same hash tag, so in one slot of a cluster; names and fields are stored; version 7 uses the first
+  seven, versions 8 and 9 use all)
     1 held    zset   token -> ms at which it returns (in flight: the latest such instant); returned ones stay for a while
-    2 flight  set    tokens without a reply; '', so that it never becomes empty and keeps its expiry
-    3 line    zset   the queue: waiters, all of score 0, so ordered by name: <class>|<round>|<arrival>|<id>
+    2 flight  set    tokens without a reply, and '', so that the set never becomes empty and keeps its expiry
+    3 line    zset   the queue: waiters, all with score 0, so ordered by name: <class>|<round>|<arrival>|<id>
     4 told    zset   id -> ms at which the waiter is expected to acquire again
     5 place   hash   id -> its name in `line`
-    6 rounds  hash   <class> -> round being served; <class>:<org> -> round that organization joined last; out of date
-                     while nobody waits
+    6 rounds  hash   <class> -> round being served; <class>:<org> -> round which that organization joined last; out of
+                     date while nobody waits
     7 state   hash   last, blocked, throttled, cut_to, cut_at, slowed, arrivals, passes, window, life (generation), wall, mine,
-                     overtaken: tokens that preparations took past waiting backfills since one of these got its own,
-                     ahead, anew: 1 once it was lost, untold: 1 until that is reported, kept: ms until which all keys are kept
+                     overtaken: tokens that preparations took past waiting backfills since a backfill last got one,
+                     ahead, anew: 1 if it was lost before, untold: 1 until that is reported, kept: ms until which keys stay
     8 clocks  hash   machine -> ms from its monotonic clock to the bucket's time
-  Version 7 uses this Redis's wall clock in place of the bucket's time.
+  Version 7 uses this Redis's wall clock instead of the bucket's time.
 
   ARGV
     1 calls   2 window ms   3 ms until an overdue waiter is overtaken   4 ms more until it expires   5 starvationLimit
     6 recovery   7 machine   8 its monotonic clock, ms, when the caller sent this   9 generation that the caller knows, or ''
-    10 ms from 8 to the bucket's time   11 the latest bucket time that the caller saw   12 1: note 10 for others of the machine
+    10 ms from 8 to the bucket's time   11 the latest bucket time that the caller saw   12 1: store 10 for its machine
     13 what missing state means: '?', 'new' or 'lost'   14 ms for which all tokens of a lost bucket are held
-    15 and on: operations, each its name and then its arguments:
+    15 onwards: operations, each with its name and then its arguments:
     acquire  id  token  org  class  hold ms       -> {recovered, 1, tokens left, {waiters that can take them: ids}}
                                                    | {recovered, 0, tokens, ms until the expected grant, waiters ahead}
                                                   recovered: ms since the first 429 of a stretch that has ended since, or -1
-    spare    id  token  org  class  hold ms       -> as acquire; waiters ahead: of all classes. Without a grant it changes
+    spare    id  token  org  class  hold ms       -> like acquire; waiters ahead: of all classes. Without a grant it changes
                                                   nothing
-    prepare  id  token  org  class  hold ms       -> as spare; waiters ahead: those that a preparation may not pass
+    prepare  id  token  org  class  hold ms       -> like spare; waiters ahead: those that a preparation may not pass
     complete token     release token     cancel id -> {}
     penalize for ms       -> {1 if it is the first of its stretch, limit, blocked for ms, slowed for ms}
-    inspect               -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit, slowed for ms or 0}; alone
-  Each reply: {wall clock of this Redis in ms, generation, the bucket's time, 1 if it was lost and is reset, {the above, of
-  each operation}}.
-  Missing state: acquire, spare and penalize get {wall clock}, and nothing is done unless 13 says what it means; the others
-  do nothing and get generation '', as `inspect` always does.
+    inspect               -> {tokens, in flight, waiting, blocked for ms or 0, throttled, limit, slowed for ms or 0}; must be alone
+  Each reply: {wall clock of this Redis in ms, generation, the bucket's time, 1 if it was lost and is reset, {the results
+  above, one for each operation}}.
+  Without state, operations that create it reply {wall clock} and do nothing if 13 is '?'. The others do nothing and get
+  generation '', as `inspect` always does.
   Instants are passed and returned as ms from now.
   Acquiring twice with the same token (a command that was resent) returns the same grant twice.
 
-  COMMANDS are what a call of the API costs in Redis: each operation reads and writes only what it needs, and what several
-  operations need is read and written once.
+  COMMANDS decide what a call of the API costs in Redis. So each operation reads and writes only what it needs, and what
+  several operations need is read and written once.
 ]]
--- Ms by which the duration of requests may differ without dropping time.
+-- How much (ms) the durations of requests may differ before time is dropped.
 local MAX_EXCESS_MS = 500
--- Tokens that spare calls hold at once. Their tokens have names with this prefix, and no others.
+-- The most tokens that spare calls hold at once. Only their tokens have names with the prefix SPARE.
 local MAX_SPARE = 3
 local SPARE = 'spare!'
--- In front of the tokens of preparations, and of no others. Earlier versions count these as tokens of runs.
+-- Only tokens of preparations have names with this prefix. Earlier versions count them as tokens of runs.
 local PREPARATION = 'prep!'
 -- The class of backfills in the queue.
 local BACKFILL = '2'
--- State is kept for this long after its last use, and its expiry is set anew once a day.
+-- State is kept for this long after its last use, and its expiry is renewed once a day.
 local KEEP_MS, DAY_MS = 604800000, 86400000
--- Returned tokens that stay in `held`, until all are removed together.
+-- How many returned tokens stay in `held` before all are removed together.
 local MAX_RETURNED = 8
--- Up to this limit all held tokens are read; above it they are counted, and read only to estimate a grant.
+-- Up to this limit all held tokens are read. Above it they are only counted, and read to estimate a grant.
 local MAX_READ = 64
--- Waiters that a grant names for the tokens left.
+-- How many waiters a grant names for the tokens left.
 local MAX_NEXT = 10
 local ARITY = { acquire = 5, spare = 5, prepare = 5, complete = 1, release = 1, cancel = 1, penalize = 1, inspect = 0 }
 local held, flight, queue, wakeups, names, rounds, state, clocks =
@@ -107,7 +107,7 @@ while ARGV[at] do
   at = at + 1 + arity
 end
 
--- 14 digits suffice for milliseconds, rounds and arrivals; numbers of equal length sort as text.
+-- 14 digits suffice for milliseconds, rounds and arrivals. Numbers of equal length sort correctly as text.
 local function digits(number) return string.format('%014d', number) end
 
 local FIELDS = { 'last', 'life', 'ahead', 'wall', 'mine', 'anew', 'untold', 'cut_to', 'cut_at', 'slowed', 'blocked', 'throttled',
@@ -137,36 +137,36 @@ end
 
 local generation = stored.life
 if not generation and not inspects then
-  -- New, or of version 7: clocks of an earlier generation do not apply.
-  -- Hashed: Redis stores a hash compactly while no value is longer than 64 bytes, and the id of a machine may be.
+  -- The bucket is new or from version 7, so clocks of an earlier generation do not apply.
+  -- Hashed, because a machine's id may be longer than 64 bytes, and Redis then stores the hash less compactly.
   generation = redis.sha1hex(time[1] .. '.' .. time[2] .. ' ' .. ARGV[8] .. ' ' .. machine)
-  -- Before DEL: a Redis out of memory refuses a first write that may need memory, but none after a deletion.
+  -- Before DEL: a Redis that is out of memory refuses it as a first write, but would accept it after a deletion.
   redis.call('HSET', state, 'life', generation)
   redis.call('DEL', clocks)
 end
 local last = exists and number('last') or wall
 local wallTime = last + number('ahead') + math.max(0, wall - number('wall'))
--- Version 7 has written since, by its wall clock.
+-- Version 7 has written in between, by the wall clock.
 if last ~= number('mine') then wallTime = math.max(last, wall, number('mine') + number('ahead')) end
--- An inspecting caller without a clock sees the state by the wall clock.
+-- `inspect` without a known clock shows the state by the wall clock.
 local provenTime = inspects and wallTime or last
 local wasLost = not exists and ARGV[13] == 'lost'
 local dropped = 0
 if exists and knownGeneration == generation then
-  -- The caller has seen later state than there is: Redis was restored to an earlier one.
+  -- If the caller has seen a later state than the stored one, Redis was restored to an earlier state.
   wasLost = tonumber(ARGV[11]) > last
   provenTime = reading + tonumber(ARGV[10])
-  -- More time has passed than the wall clock shows: it was set back. The difference is dropped as well.
+  -- If more time has passed than the wall clock shows, it was set back. The difference is dropped as well.
   if provenTime > wallTime + 5 then dropped = provenTime - wallTime end
 else
-  -- The generation that the caller knew is gone, and the creator of this one did not detect that.
+  -- The generation that the caller knew is gone, and whoever created this one did not detect that.
   if exists and knownGeneration ~= '' and stored.anew ~= '1' then wasLost = true end
-  -- A new process uses the clock offset that others of its machine have recorded.
+  -- A new process uses the clock offset that others on its machine have stored.
   local offset = redis.call('HGET', clocks, machine)
   if offset then provenTime = reading + tonumber(offset) end
 end
 local now = math.max(last, math.min(wallTime, provenTime))
--- Upper bound of the time: future instants count from here.
+-- Upper bound of the time. Future instants count from here.
 local latest = wallTime
 
 local function limit()
@@ -174,14 +174,14 @@ local function limit()
   if not to then return calls end
   return math.min(calls, tonumber(to) + math.floor(math.max(0, now - number('cut_at')) / window) * recovery)
 end
--- When the full limit is restored unless another 429 comes: the end of the stretch. 0 without one.
+-- When the full limit is restored unless another 429 comes, which ends the stretch. 0 without a stretch.
 local function fullRateAt()
   local to = stored.cut_to
   if not to then return 0 end
   return number('cut_at') + math.max(0, math.ceil((calls - tonumber(to)) / recovery)) * window
 end
 
--- Writes nothing: the caller may know nothing of the time, and must not delay callers that do.
+-- `inspect` writes nothing: its caller may not know the time, and must not delay callers that do.
 if inspects then
   local out = redis.call('ZRANGEBYSCORE', held, '(' .. now, '+inf')
   local inFlight = 0
@@ -193,7 +193,7 @@ if inspects then
   } } }
 end
 
--- Moves all instants of a sorted set.
+-- Moves all instants in a sorted set.
 local function shift(instants, byMs)
   local entries = redis.call('ZRANGE', instants, 0, -1, 'WITHSCORES')
   for first = 1, #entries, 2000 do
@@ -208,7 +208,7 @@ end
 
 if latest > now + MAX_EXCESS_MS then dropped = latest - now end
 if dropped > 0 then
-  -- All instants move by it: behind the wall clock they would be past for version 7.
+  -- All instants move with it: otherwise version 7, which uses the wall clock, would take them for past.
   now = now + dropped
   latest = now
   for _, instants in ipairs({ held, wakeups }) do shift(instants, dropped) end
@@ -220,7 +220,7 @@ set('last', now)
 set('mine', now)
 set('wall', wall)
 set('ahead', latest - now)
--- What has to be kept: until the last token, the block, a waiter's wake-up or a throttled stretch has ended.
+-- State is needed until the last token, the block, the last waiter's wake-up and the throttled stretch have ended.
 local needed = now
 local function keepUntil(instant) needed = math.max(needed, instant) end
 local function expire(key) redis.call('PEXPIRE', key, math.max(needed + KEEP_MS, number('kept')) + DAY_MS - now) end
@@ -238,17 +238,17 @@ if wasLost then
   stored.kept = nil
 end
 
--- Held tokens return one window after their reply: if its length has changed, the instants move by the difference.
+-- Held tokens return one window after their reply. If the window has changed, the instants move by the difference.
 if tonumber(stored.window) ~= window then
   if stored.window then
-    -- Those that had returned by the old window.
+    -- Removes tokens that had already returned by the old window.
     redis.call('ZREMRANGEBYSCORE', held, '-inf', last)
     shift(held, window - number('window'))
   end
   set('window', ARGV[2])
 end
 
--- Held tokens with the instants at which they return; their number; those that have returned. Read by operations that need them.
+-- Held tokens with the instants at which they return, their number, and tokens that have returned. Read only if needed.
 local releases, heldCount, returned, noneHeld, isPart = {}, 0, {}, false, false
 local function readAllHeld()
   local tokens = redis.call('ZRANGE', held, 0, -1, 'WITHSCORES')
@@ -279,7 +279,7 @@ local function free() return math.max(0, currentLimit - heldCount) end
 local function hold(token, forMs)
   local release = latest + forMs + window + 1
   redis.call('ZADD', held, release, token)
-  -- Two were added: the set is new.
+  -- If two were added, the set is new.
   if redis.call('SADD', flight, token, '') == 2 then expire(flight) end
   if noneHeld then expire(held) end
   noneHeld = false
@@ -298,13 +298,13 @@ local function write(command, key, values)
   if #flat > 0 then redis.call(command, key, unpack(flat)) end
 end
 
--- The last name in the queue, false if nobody waits; and the waiters that are overdue, by id.
+-- The last name in the queue (false if nobody waits), and the overdue waiters by id.
 local lastName
 local overdue = {}
 local function readLast() lastName = redis.call('ZRANGE', queue, -1, -1)[1] or false end
--- id -> its name, false if it does not wait; known for all that acquire in this call.
+-- id -> its name in the queue, false if it does not wait. Read for all waiters that acquire in this call.
 local nameOf, joined, toTell = {}, {}, {}
--- Names that have joined in this call and are not in `queue` yet: those that come together are written together.
+-- Names that joined in this call and are not in `queue` yet, so that they are written together.
 local unwritten = {}
 local function writeQueue()
   if #unwritten == 0 then return end
@@ -330,7 +330,7 @@ local function dequeue(id)
   if name and name == lastName then readLast() end
 end
 
--- The waiters that are overdue or have expired, and the names of those that acquire.
+-- Reads the overdue waiters and the names of those that acquire, and removes expired waiters.
 local function readWaiters()
   readLast()
   if not lastName then
@@ -353,7 +353,7 @@ local function readWaiters()
   end
 end
 
--- Fields of `rounds`. What Redis has of them is out of date from an acquire on that found nobody waiting.
+-- Fields of `rounds`. After an acquire that found nobody waiting, those in Redis are out of date.
 local roundsAre, changedRounds, outOfDate, isNewQueue = {}, {}, false, false
 local function forgetRounds()
   roundsAre, changedRounds, outOfDate = {}, {}, true
@@ -369,7 +369,7 @@ local function setRound(field, value)
   roundsAre[field], changedRounds[field] = value, value
 end
 
--- The waiter's name in the queue; of one that is not in it: the name behind its organization's last, and its round.
+-- The waiter's name in the queue. If it is not in it: a name behind its organization's last waiter, and its round.
 local function nameFor(id, org, class)
   if not lastName then forgetRounds() end
   local name = nameOf[id]
@@ -387,7 +387,7 @@ local function join(id, org, class, name, own)
   nameOf[id], joined[id] = name, name
 end
 
--- Waiters in front of `name`, without overdue ones.
+-- The number of waiters in front of `name`, without overdue ones.
 local function waitersAhead(name, isNew)
   if not lastName then return 0 end
   local present
@@ -423,10 +423,10 @@ local function estimateGrant(before)
   if isPart then readAllHeld() end
   local times = {}
   for _ = 1, free() do times[#times + 1] = now end
-  -- A call in flight can be answered now at the earliest.
+  -- The earliest that a call in flight can be answered is now.
   for _, release in pairs(releases) do times[#times + 1] = math.min(release, latest + window + 1) end
   table.sort(times)
-  -- If more tokens are held than the current limit, the first to return are not granted again.
+  -- If more tokens are held than the current limit, the first ones that return are not granted again.
   local surplus = math.max(0, #times - currentLimit)
   local grantAt = (times[surplus + before % currentLimit + 1] or now) + math.floor(before / currentLimit) * window
   return math.max(grantAt, number('blocked'), now + 1)
@@ -442,7 +442,7 @@ local function countPasses(class)
   if passes ~= number('passes') then set('passes', passes) end
 end
 
--- Ms since the first 429 of a stretch that has ended; -1 without one. Reported once.
+-- Ms since the first 429 of a stretch that has ended; -1 without one. It is reported once.
 local function recoveredAfter()
   local since = stored.slowed
   if not since or now < fullRateAt() then return -1 end
@@ -494,7 +494,7 @@ function perform.acquire(id, token, org, class, holdMs)
   return { recoveredAfter(), 0, tokens, grantAt - now, before }
 end
 
--- A token for a call that never queues: at most `most` with this prefix, and none while `waiting` waiters are ahead.
+-- Grants a token to a call that never queues, if fewer than `most` with this prefix are held and `waiting` is 0.
 local function takeOrComeAgain(token, holdMs, prefix, most, waiting, onGrant)
   if isPart then readAllHeld() end
   local times = {}
@@ -509,7 +509,7 @@ local function takeOrComeAgain(token, holdMs, prefix, most, waiting, onGrant)
     return { recoveredAfter(), 1, tokens - 1, {} }
   end
   local grantAt = estimateGrant(waiting)
-  -- The tokens of its class that have to return first.
+  -- Tokens of its own class have to return first.
   if #times >= most then grantAt = math.max(grantAt, times[#times - most + 1] or now) end
   return { recoveredAfter(), 0, tokens, grantAt - now, waiting }
 end
@@ -526,7 +526,7 @@ function perform.prepare(_, token, _, _, holdMs)
   writeQueue()
   local waiting, overtakes = 0, false
   if lastName then
-    -- The queue is ordered by class: where its first waiter is a backfill, all are.
+    -- The queue is ordered by class: if its first waiter is a backfill, all are.
     local first = redis.call('ZRANGE', queue, 0, 0)[1]
     overtakes = string.sub(first, 1, 1) == BACKFILL and number('overtaken') < starvationLimit
     if not overtakes then waiting = redis.call('ZCARD', queue) end
@@ -537,7 +537,7 @@ function perform.prepare(_, token, _, _, holdMs)
 end
 
 function perform.complete(token)
-  -- One ms more than the window: both ends are read from clocks that round down. Never later than without a reply.
+  -- One ms more than the window, because both ends are read from clocks that round down. Never later than without a reply.
   local release = latest + window + 1
   redis.call('SREM', flight, token)
   redis.call('ZADD', held, 'XX', 'LT', release, token)
@@ -565,7 +565,7 @@ function perform.penalize(forMs)
   local blocked = math.max(number('blocked'), latest + tonumber(forMs))
   set('blocked', blocked)
   set('throttled', number('throttled') + 1)
-  -- Calls in flight together with the first throttled one are throttled too: they cut the limit once.
+  -- Calls that were in flight together with the first throttled one are throttled too. Together they cut the limit once.
   local cutAt = tonumber(stored.cut_at or -math.huge)
   if now >= cutAt + window then set('cut_to', math.max(1, math.floor(currentLimit / 2))) end
   set('cut_at', math.max(cutAt, blocked))
@@ -583,7 +583,7 @@ for index, operation in ipairs(operations) do
   results[index] = perform[operation[1]](unpack(operation, 2))
 end
 
--- What the operations have left to write.
+-- Writes what the operations have collected.
 writeQueue()
 if outOfDate and next(changedRounds) then redis.call('DEL', rounds) end
 write('HSET', rounds, changedRounds)
@@ -595,8 +595,8 @@ if #returned > MAX_RETURNED then
     redis.call('SREM', flight, unpack(returned, index, math.min(#returned, index + 999)))
   end
 end
--- Idle state expires, but not before all of it has ended, nor when the wall clock, by which keys expire, is stepped ahead
--- by less than a week.
+-- Idle state expires, but not before all of it has ended. Keys expire by the wall clock: setting it ahead by less than a
+-- week does not expire them.
 if isNewQueue then
   for _, key in ipairs({ queue, wakeups, names, rounds }) do expire(key) end
 end

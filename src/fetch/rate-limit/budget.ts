@@ -1,17 +1,17 @@
 import type { LocalWaiters } from './local-waiters.ts';
 
-/** Order in the queue of a key: on-demand runs before scheduled runs before backfills. */
+/** Priorities in the queue of a key: on-demand runs go before scheduled runs, and these before backfills. */
 export const PRIORITIES = ['on_demand', 'scheduled', 'backfill'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-/** Classes of calls that take a token or come again: they never queue. */
+/** Classes of calls that never queue: without a free token they have to acquire again later. */
 export const SPARE_CLASSES = ['correction', 'preparation'] as const;
 export type SpareClass = (typeof SPARE_CLASSES)[number];
 
 /**
- * The classes of calls: those of runs, and two that never queue. `correction`, the calls of the watch for corrections, get
- * a token only while no call of a run waits for the key. `preparation`, calls that are made before their slot, may also
- * pass waiting backfills.
+ * The classes of calls: those of runs, and two that never queue. `correction`, calls that look for corrected figures,
+ * gets a token only while no call of a run waits for the key. `preparation`, calls that are made before their slot, may
+ * also pass waiting backfills.
  */
 export type CallClass = Priority | SpareClass;
 
@@ -21,11 +21,11 @@ export const isSpareClass = (priority: CallClass): priority is SpareClass =>
 export interface AcquireRequest {
   /** Fingerprint of the API key (`Secret.fingerprint()`), never the key. */
   readonly key: string;
-  /** Identifies the waiter: repeating the request with the same id, from any process, keeps its queue position. */
+  /** Identifies the waiter. A repeated request with the same id, from any process, keeps its queue position. */
   readonly id: string;
   /** Organizations that share a key are served round-robin. */
   readonly org: string;
-  /** Takes turns by this name instead, as an organization of its own. */
+  /** Takes turns under this name instead, like an organization of its own. */
   readonly turn?: string | undefined;
   readonly priority: CallClass;
   /** Longest time (ms) the call may stay unanswered. Without a reply its token returns after this plus one window. */
@@ -36,23 +36,23 @@ export type AcquireResult =
   | {
       readonly granted: true;
       /**
-       * Id of the token. One token is one dispatch: a later request with the same waiter id needs a token of its own,
+       * Id of the token. One token allows one dispatch: a later request with the same waiter id needs a new token,
        * because a run resumed after a crash cannot know whether its call was sent.
        */
       readonly token: string;
       /** Tokens left after this one. */
       readonly tokens: number;
-      /** Ids of the waiters that can take them, overdue ones left out: the first `MAX_NEXT` at most. */
+      /** Ids of the waiters that can take the tokens left, without overdue ones: at most the first `MAX_NEXT`. */
       readonly next: readonly string[];
     }
   | {
       readonly granted: false;
       /**
-       * Epoch ms at which this waiter can expect its token; acquire again then. A spare call may find it taken: it has no
-       * queue position.
+       * Epoch ms at which this waiter can expect its token and should acquire again. A call of a spare class may find
+       * the token taken, because it has no queue position.
        */
       readonly at: number;
-      /** Waiters in front. */
+      /** Number of waiters in front. */
       readonly ahead: number;
       readonly tokens: number;
     };
@@ -63,9 +63,9 @@ export interface BudgetState {
   readonly tokens: number;
   readonly inFlight: number;
   readonly waiting: number;
-  /** Epoch ms, or null. */
+  /** Epoch ms; null if calls are not blocked. */
   readonly blockedUntil: number | null;
-  /** Number of 429s (`penalize`) since the state of the key was last dropped as idle. */
+  /** Number of 429s (`penalize`) since the key was last idle for so long that its state was dropped. */
   readonly throttled: number;
   /** Current number of tokens: below the configured limit for some windows after a 429. */
   readonly limit: number;
@@ -74,8 +74,8 @@ export interface BudgetState {
 }
 
 /**
- * Events of a key's budget. Each is reported once, by one process: `slowed` on the first 429 of a throttled stretch,
- * `recovered` on the first acquire after it has ended, `lost` on the first acquire after the store lost the state.
+ * Events of a key's budget. One process reports each, once: `slowed` on the first 429 of a slowed stretch, `recovered`
+ * on the first acquire after the stretch, `lost` on the first acquire after the store lost its state.
  */
 export type BudgetEvent =
   | {
@@ -83,7 +83,7 @@ export type BudgetEvent =
       readonly key: string;
       /** The organization whose call got the 429. */
       readonly org: string;
-      /** Tokens now. */
+      /** The reduced limit. */
       readonly limit: number;
       /** Epoch ms until which no calls are made. */
       readonly blockedUntil: number;
@@ -98,10 +98,10 @@ export type BudgetEvent =
       readonly afterMs: number;
     }
   | {
-      /** The store lost the calls of this key: no calls are made until the lost ones can no longer count. */
+      /** The store lost its record of this key's calls. No calls are made until the lost ones can no longer count. */
       readonly kind: 'lost';
       readonly key: string;
-      /** The organization that acquired. */
+      /** The organization whose call acquired. */
       readonly org: string;
       readonly forMs: number;
     };
@@ -109,15 +109,15 @@ export type BudgetEvent =
 export type OnBudgetEvent = (event: BudgetEvent) => void;
 
 /**
- * At most `calls` dispatches in any `windowMs`, as the server counts them. A budget reads both at each operation:
- * getters may return new values later, which then also apply to tokens already held.
+ * At most `calls` dispatches in any `windowMs`, as the server counts them. A budget reads both at each operation, so a
+ * getter may return new values later; they also apply to tokens already held.
  */
 export interface BudgetLimits {
   readonly calls: number;
   readonly windowMs: number;
 }
 
-/** A live view of the limits among a budget's options. */
+/** Reads the limits from a budget's options at each use. */
 export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
   get calls() {
     return options.calls;
@@ -130,58 +130,61 @@ export const currentLimits = (options: BudgetLimits): BudgetLimits => ({
 /**
  * The token bucket of an API key, shared by all workers (specification §8: 30 metrics calls a minute per key).
  *
- * A call holds its token from dispatch until its reply plus one window (no reply: `holdMs` plus one window). So the
- * server's rate limit is never exceeded, however the server counts and however long requests travel.
+ * A call holds its token from dispatch until its reply plus one window (without a reply: for `holdMs` plus one window).
+ * So the server's rate limit is never exceeded, however the server counts and however long requests travel.
  *
  * Waiters form one queue per key, ordered by priority, then organizations round-robin, then arrival. Every tenth token
- * goes to a lower priority that is waiting, which prevents starvation. Spare calls never queue, see `CallClass`. A waiter that does not acquire again at its time
- * is overtaken, and expires two windows later.
+ * goes to a lower priority that is waiting, which prevents starvation. Spare classes never queue, see `CallClass`. A
+ * waiter that does not acquire again at its time is overtaken, and expires two windows later.
  *
- * A 429 means that somebody else uses the key, or that the service is stricter than documented: the limit is halved and
- * recovers by a tenth of the configured limit with each window without another 429. See `BudgetEvent`.
+ * A 429 means that somebody else uses the key, or that the service is stricter than documented: the limit is halved.
+ * With each window without another 429 it recovers by a tenth of the configured limit. See `BudgetEvent`.
  *
  * Time is measured by monotonic clocks: a step of a wall clock (of a process or of Redis) neither returns a token early
- * nor holds one longer. Lost state counts as all tokens held. Every operation throws `redis.unreachable` if the store
- * cannot be reached, and no call is made.
+ * nor holds one longer. If state is lost, all tokens count as held. Every operation throws `redis.unreachable` if the
+ * store cannot be reached, and no call is made.
  */
 export interface Budget {
   readonly limits: BudgetLimits;
   readonly waiters: LocalWaiters;
   /** Takes a token or joins the queue. */
   acquire(request: AcquireRequest): Promise<AcquireResult>;
-  /** The call that holds `token` was answered: the token returns one window from now. */
+  /** The call that holds `token` was answered, so the token returns one window from now. */
   complete(key: string, token: string): Promise<void>;
-  /** The call was granted but never sent: its token returns at once. */
+  /** The call was granted but never sent, so its token returns at once. */
   release(key: string, token: string): Promise<void>;
   /** Leaves the queue without a token. `id` as in the acquire request. */
   cancel(key: string, id: string): Promise<void>;
-  /** A call of `org` got a 429: no calls are made with this key until then (epoch ms; the latest such instant wins). */
+  /** A call of `org` got a 429. No calls are made with this key until this instant (epoch ms; the latest one wins). */
   penalize(key: string, until: number, org: string): Promise<void>;
   inspect(key: string): Promise<BudgetState>;
 }
 
-/** Tokens that spare calls (`correction`) of a key hold at once, at most: so many of any window's calls are theirs. */
+/** The most tokens of a key that `correction` calls hold at once, and so the most of such calls in any window. */
 export const MAX_SPARE_TOKENS = 3;
 
-/** Tokens that spare calls hold at most under this limit: a tenth, between one and `MAX_SPARE_TOKENS`. */
+/**
+ * The most tokens that `correction` calls hold under this limit: a tenth, but at least one and at most
+ * `MAX_SPARE_TOKENS`.
+ */
 export const spareTokens = (limit: number): number => Math.max(1, Math.min(MAX_SPARE_TOKENS, Math.floor(limit / 10)));
 
 /**
- * Tokens that preparations of a key hold at once, at most: two thirds of the current limit. So an on-demand call finds a
- * free one on a key that nobody else uses. A limit of one call leaves them none.
+ * The most tokens of a key that preparations hold at once: two thirds of the current limit. So an on-demand call finds
+ * a free one on a key that nobody else uses. With a limit of one call, preparations get none.
  */
 export const preparationTokens = (limit: number): number => Math.floor((limit * 2) / 3);
 
-/** Tokens that may overtake a waiting lower priority in a row; the next one is granted to that priority. */
+/** How many tokens in a row may pass a waiting lower priority. That priority gets the next one. */
 export const STARVATION_LIMIT = 9;
 
-/** Waiters that a grant names for the tokens left; more follow with their grants. */
+/** How many waiters a grant names for the tokens left; their own grants name more. */
 export const MAX_NEXT = 10;
 
 /** Tokens restored per window after a 429 has halved the limit. */
 export const tokensRecoveredPerWindow = ({ calls }: BudgetLimits): number => Math.ceil(calls / 10);
 
-/** Both in ms: how late a waiter may acquire before others overtake it, and how long after that it leaves the queue. */
+/** How late (ms) a waiter may acquire before others overtake it, and how long (ms) after that it leaves the queue. */
 export const waiterTimeouts = ({
   windowMs,
 }: BudgetLimits): { readonly overtakenAfterMs: number; readonly expiresAfterMs: number } => ({

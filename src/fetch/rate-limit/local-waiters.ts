@@ -1,10 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** The waiters of one process. Each sleeps until its token is expected, and the first of a key finds out if it comes earlier. */
+/**
+ * The waiters of one process. Each sleeps until its token is expected. The first waiter of a key also checks whether a
+ * token comes earlier.
+ */
 export interface LocalWaiters {
   /**
-   * Resolves when the waiter should acquire again: at `at`, when it is woken, or when the signal aborts. The waiter of the
-   * key that expects its token first wakes half-way, which finds tokens that others returned early. A waiter that was a
+   * Resolves when the waiter should acquire again: at `at`, when it is woken, or when the signal aborts. The waiter of
+   * the key that expects its token first wakes half-way, to find tokens that others returned early. A waiter that was a
    * window or more from its token has only a lower bound and must acquire again for the exact time: it wakes early with
    * another waiter, so that both acquire in one call of the script.
    *
@@ -17,24 +20,25 @@ export interface LocalWaiters {
     context: { readonly clock: Clock; readonly windowMs: number; readonly signal: AbortSignal },
   ): Promise<void>;
   /**
-   * Called when a grant leaves tokens: wakes those of these waiters that sleep in this process, unless they wake by then
-   * (epoch ms) anyway. If none does and there are more tokens than names, the first one here may come behind them: it is woken.
+   * Called when a grant leaves tokens. Wakes those of these waiters that sleep in this process, unless they wake by
+   * then (epoch ms) anyway. If none of them does and there are more tokens than names, wakes this process's first
+   * waiter, which may be next in the queue.
    */
   wake(key: string, ids: readonly string[], tokens: number, by: number): void;
-  /** Called when a token may be left: wakes the first waiter of the key, unless it wakes by then (epoch ms) anyway. */
+  /** Called when a token may be free. Wakes the first waiter of the key, unless it wakes by then (epoch ms) anyway. */
   wakeNext(key: string, by: number): void;
 }
 
 interface Waiter {
   readonly id: string;
   readonly at: number;
-  /** Its token may come later than `at`, which depends on calls that are not answered or not made yet. */
+  /** The token may come later than `at`: that depends on calls that are not answered or not made yet. */
   readonly isLowerBound: boolean;
-  /** Ends its sleep: to acquire, or to sleep as the first. */
+  /** Ends the waiter's sleep, so that it acquires or goes back to sleep as the first waiter. */
   interrupt(to: 'acquire' | 'sleep'): void;
 }
 
-/** Nearer to its token than this part of a window, the first waiter does not wake half-way. */
+/** The first waiter does not wake half-way if its token is closer than this part of a window. */
 const MIN_PART_OF_WINDOW = 1 / 4;
 /** A waiter wakes early with another one if it expects its token within this part of a window. */
 const EARLY_PART_OF_WINDOW = 1 / 4;
@@ -46,7 +50,7 @@ export function localWaiters(): LocalWaiters {
   const add = (key: string, waiter: Waiter): void => {
     const waiters = waiting.get(key) ?? [];
     waiting.set(key, waiters);
-    // Most come last.
+    // Most waiters belong at the end.
     waiters.splice(waiters.findLastIndex(({ at }) => at <= waiter.at) + 1, 0, waiter);
   };
   const remove = (key: string, waiter: Waiter): void => {
@@ -87,7 +91,7 @@ export function localWaiters(): LocalWaiters {
           const wait = at - clock.now();
           const isHalf = isFirst(key, waiter) && wait > windowMs * MIN_PART_OF_WINDOW;
           const slept = await sleepUnlessAborted(clock, Math.max(1, isHalf ? wait / 2 : wait), timer.signal);
-          // Another one may have become the first meanwhile: while it acquired, this one was.
+          // Another waiter may have become the first while this one, the first until then, was acquiring.
           if (slept && (!isHalf || isFirst(key, waiter))) return;
         }
       } finally {
@@ -111,7 +115,7 @@ export function localWaiters(): LocalWaiters {
   };
 }
 
-/** False if the signal aborted the sleep. */
+/** Sleeps; returns false if the signal aborted. */
 async function sleepUnlessAborted(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);

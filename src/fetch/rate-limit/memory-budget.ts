@@ -24,7 +24,7 @@ import { localWaiters } from './local-waiters.ts';
 
 interface HeldToken {
   readonly token: string;
-  /** Ms at which it returns; while in flight the latest such instant. */
+  /** Ms at which it returns; in flight, the latest possible instant. */
   readonly release: number;
   readonly inFlight: boolean;
   /** Absent for a call of a run. */
@@ -33,43 +33,43 @@ interface HeldToken {
 
 interface Waiter {
   readonly id: string;
-  /** Index into PRIORITIES: smaller goes first. */
+  /** Index into `PRIORITIES`: smaller goes first. */
   readonly rank: number;
   /** Round of the round-robin in which its organization is served. */
   readonly round: number;
   readonly arrival: number;
-  /** Ms at which it is expected to acquire again. */
+  /** Ms at which the waiter is expected to acquire again. */
   notBefore: number;
 }
 
-/** Rank of backfills. */
+/** The rank of backfills. */
 const BACKFILL = PRIORITIES.indexOf('backfill');
 
 /** A request that may join the queue. */
 type QueuedRequest = AcquireRequest & { readonly priority: Priority };
 
 interface KeyState {
-  /** Ms; the window by which held tokens return. */
+  /** Ms; held tokens return after this window. */
   windowMs: number;
   blockedUntil: number;
   throttled: number;
-  /** Limit after the last 429, from `cutAt` (ms) on; it recovers from there. */
+  /** The limit after the last 429. It recovers from `cutAt` (ms) on. */
   cutTo: number;
   cutAt: number;
-  /** Ms of the first 429 of a stretch whose end is not reported yet; null without one. */
+  /** Ms of the first 429 of a slowed stretch whose end is not reported yet; null without one. */
   slowed: number | null;
   arrivals: number;
-  /** Tokens granted in a row past a waiting lower priority. */
+  /** Tokens granted in a row to others while a lower priority waited. */
   passes: number;
-  /** Tokens that preparations took past waiting backfills since one of these got its own. */
+  /** Tokens that preparations took past waiting backfills since a backfill last got one. */
   overtaken: number;
   held: HeldToken[];
   /** In the order in which they are served. */
   waiters: Waiter[];
   byId: Map<string, Waiter>;
-  /** No waiter expires before, ms. */
+  /** No waiter expires before this time (ms). */
   noneExpiresBefore: number;
-  /** By rank: the round being served; by rank and organization: the round it joined last. */
+  /** By rank: the round being served. By rank and organization: the round that it joined last. */
   rounds: Map<string, number>;
 }
 
@@ -78,10 +78,7 @@ export interface MemoryBudgetOptions extends BudgetLimits {
   readonly onEvent?: OnBudgetEvent;
 }
 
-/**
- * The budget of one process, for runs without Redis. `budget-10.lua` is the same state machine for all workers, and one
- * test suite compares the two: change them together.
- */
+/** The budget of one process, for runs without Redis. A test suite compares it with `budget-10.lua`: change both. */
 export function memoryBudget(options: MemoryBudgetOptions): Budget {
   const { clock, onEvent } = options;
   const limits = currentLimits(options);
@@ -116,7 +113,9 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     state.noneExpiresBefore = Math.min(state.noneExpiresBefore, at + expiresLateMs());
   };
 
-  /** The key's state as of now, without expired tokens and waiters. If the window has changed, held tokens return by the new one. */
+  /**
+   * The key's state now, without expired tokens and waiters. If the window changed, held tokens return by the new one.
+   */
   const open = (key: string): { state: KeyState; now: number } => {
     const state = states.get(key) ?? newKeyState(limits.windowMs);
     states.set(key, state);
@@ -142,7 +141,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
       state.cutTo + Math.floor(Math.max(0, now - state.cutAt) / limits.windowMs) * tokensRecoveredPerWindow(limits),
     );
 
-  /** When the full limit is restored unless another 429 comes: the end of the stretch. */
+  /** When the full limit is restored unless another 429 comes, which ends the slowed stretch. */
   const fullRateAt = (state: KeyState): number =>
     Number.isFinite(state.cutTo)
       ? state.cutAt +
@@ -159,7 +158,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     state.rounds.set(orgKey, round);
     state.arrivals += 1;
     const waiter = { id, rank, round, arrival: state.arrivals, notBefore: now };
-    // Most come last: nobody arrived later.
+    // Most waiters belong at the end, because nobody arrived later.
     const before = state.waiters.findLastIndex((other) => (other.rank - rank || other.round - round) <= 0);
     state.waiters.splice(before + 1, 0, waiter);
     state.byId.set(id, waiter);
@@ -171,10 +170,10 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     state.byId.delete(waiter.id);
   };
 
-  /** A waiter that was expected before then has not come. */
+  /** Waiters that were expected before this time are overdue. */
   const overdueBefore = (now: number): number => now - waiterTimeouts(limits).overtakenAfterMs;
 
-  /** Waiters in front of this one, without overdue ones. */
+  /** The number of waiters in front of this one, without overdue ones. */
   const waitersAhead = (state: KeyState, waiter: Waiter, now: number): number => {
     const overdue = overdueBefore(now);
     const index = state.waiters.indexOf(waiter);
@@ -193,9 +192,9 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
   const estimateGrant = (state: KeyState, ahead: number, now: number): number => {
     const limit = currentLimit(state, now);
     const free = Array.from({ length: Math.max(0, limit - state.held.length) }, () => now);
-    // A call in flight can be answered now at the earliest.
+    // The earliest that a call in flight can be answered is now.
     const returning = state.held.map(({ release }) => Math.min(release, now + limits.windowMs + 1));
-    // If more tokens are held than the current limit, the first to return are not granted again.
+    // If more tokens are held than the current limit, the first ones that return are not granted again.
     const times = [...free, ...returning].sort((a, b) => a - b).slice(-limit);
     const at = (times[ahead % limit] ?? now) + Math.floor(ahead / limit) * limits.windowMs;
     return Math.max(at, state.blockedUntil, now + 1);
@@ -225,11 +224,11 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     return { granted: true, token, tokens, next: firstWaiters(state, tokens, now) };
   };
 
-  /** Waiters that a preparation may not pass: none while only backfills wait, nine times in a row. */
+  /** How many waiters a preparation may not pass: none while only backfills wait, nine times in a row at most. */
   const waitersBeforePreparations = ({ waiters, overtaken }: KeyState): number =>
     (waiters[0]?.rank ?? BACKFILL) === BACKFILL && overtaken < STARVATION_LIMIT ? 0 : waiters.length;
 
-  /** A token for a spare call, where nobody waits that it may not pass. */
+  /** Grants a token to a call of a spare class if no waiter has precedence. */
   const acquireSpare = (
     state: KeyState,
     { id, holdMs }: AcquireRequest,
@@ -274,7 +273,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
     },
     complete: async (key, token) => {
       const { state, now } = open(key);
-      // One ms more than the window: both ends are read from clocks that round down.
+      // One ms more than the window, because both ends are read from clocks that round down.
       state.held = state.held.map((held) =>
         held.token === token
           ? { ...held, release: Math.min(held.release, now + limits.windowMs + 1), inFlight: false }
@@ -296,7 +295,8 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
       if (first) state.slowed = now;
       state.blockedUntil = Math.max(state.blockedUntil, now + Math.max(0, until - clock.now()));
       state.throttled += 1;
-      // Calls in flight together with the first throttled one are throttled too: they cut the limit once.
+      // Calls that were in flight together with the first throttled one are throttled too. Together they cut the limit
+      // once.
       if (now >= state.cutAt + limits.windowMs) state.cutTo = Math.max(1, Math.floor(currentLimit(state, now) / 2));
       state.cutAt = Math.max(state.cutAt, state.blockedUntil);
       if (!first) return;

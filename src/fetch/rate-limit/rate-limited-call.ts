@@ -4,7 +4,7 @@ import { cancel, done, fail, type Outcome, snooze } from '../../base/outcome.ts'
 import { requestNotSent } from '../client/network-error.ts';
 import { type AcquireResult, type Budget, type CallClass, waiterTimeouts } from './budget.ts';
 
-/** The budget a call draws on, and the limits of its wait. */
+/** The budget that a call draws on, and how long it may wait. */
 export interface RateLimitContext {
   readonly budget: Budget;
   readonly clock: SteadyClock;
@@ -15,15 +15,18 @@ export interface RateLimitContext {
   /** As in `AcquireRequest`. */
   readonly turn?: string;
   readonly priority: CallClass;
-  /** A longer wait (ms) snoozes the run, which keeps its queue position. Read at each wait: it may change. */
+  /**
+   * After a longer wait (ms) the run snoozes and keeps its queue position. It is read at each wait, because it may
+   * change.
+   */
   readonly maxWaitMs: number;
   /** A request is aborted this long (ms) after dispatch. */
   readonly requestTimeoutMs: number;
-  /** 0 to 1, for the retry jitter. Default: `Math.random`. */
+  /** Returns 0 to 1, for the retry jitter. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** The context of an organization's calls on `budget`. */
+/** The context for an organization's calls on `budget`. */
 export const rateLimitContext = (
   org: string,
   source: Pick<RateLimitContext, 'clock' | 'key' | 'priority' | 'maxWaitMs'> & {
@@ -36,36 +39,39 @@ export const rateLimitContext = (
 };
 
 export interface RateLimitedCall<Value> {
-  /** Identifies the waiter. The same when the run is resumed. */
+  /** Identifies the waiter. It stays the same when the run is resumed. */
   readonly id: string;
-  /** One request. */
+  /** Sends one request. */
   readonly attempt: () => Promise<Value>;
-  /** Stores the response, while the token is being completed. */
+  /** Stores the response while the token is being completed. */
   readonly save?: (value: Value) => Promise<unknown>;
   /** Called whenever the expected time of the grant changes. */
   readonly onWait: (result: Extract<AcquireResult, { granted: false }>) => void;
-  /** Called when a reported wait is over: with a token, or with another run's response. */
+  /** Called when a reported wait is over: it got a token, or another run's response. */
   readonly onGrant?: () => void;
-  /** The run's: aborting rejects with its reason. */
+  /** The run's signal: aborting rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Ends the wait without a token and leaves the queue; a request in flight is finished. */
+  /** Ends the wait without a token and leaves the queue. A request in flight is finished. */
   readonly stop?: AbortSignal;
 }
 
 export interface RateLimitedResult<Value> {
   readonly value: Value;
-  /** Tokens left when this call took its own; null if another run's call answered it. */
+  /** Tokens left after this call took its own; null if another run's call answered it. */
   readonly tokens: number | null;
 }
 
 /** Lets concurrent runs that need the same response make one request for it. */
 export interface RequestCoalescer<Value> {
   lookup(): Promise<CoalescedLookup<Value>>;
-  /** Looks up the response. A `miss` claims the request for this run: others wait for it, for `ttlMs` at most. */
+  /**
+   * Looks up the response. A `miss` claims the request for this run, and others wait for its response, for `ttlMs` at
+   * most.
+   */
   claim(ttlMs: number): Promise<CoalescedLookup<Value>>;
-  /** The response to the claimed request. */
+  /** Stores the response to the claimed request. */
   put(value: Value): Promise<void>;
-  /** The claimed request has no response. */
+  /** Gives up the claim without a response. */
   release(): Promise<void>;
 }
 
@@ -75,23 +81,23 @@ export type CoalescedLookup<Value> =
   | { readonly kind: 'in_flight'; readonly forMs: number }
   | { readonly kind: 'miss' };
 
-/** Attempts of one retryable call in one run. */
+/** The most attempts of one retryable call in one run. */
 const MAX_ATTEMPTS = 3;
-/** Full jitter between attempts: 0 up to this, doubled each time. */
+/** Full jitter between attempts: a random wait from 0 up to this, doubled each time. */
 const INITIAL_BACKOFF_MS = 1_000;
-/** From acquire to dispatch. A process frozen for longer releases its token unused. */
+/** Time limit from acquire to dispatch. A process that was frozen for longer releases its token unused. */
 const DISPATCH_TIMEOUT_MS = 5_000;
-/** Between lookups while another run's request is in flight: doubled each time. */
+/** Pause between lookups while another run's request is in flight, doubled each time. */
 const COALESCE_POLL_MS = { initial: 25, max: 1_000 } as const;
-/** How long a run snoozes that has waited for another run's request for longer than `maxWaitMs`. */
+/** How long a run snoozes after it has waited for another run's request for longer than `maxWaitMs`. */
 const COALESCE_SNOOZE_MS = 5_000;
 
 /**
- * Makes one call under the rate limit: acquire → request → complete, and again if a retry can help. Each attempt costs a
+ * Makes one call under the rate limit: acquire → request → complete, repeated if a retry can help. Each attempt costs a
  * token. A 429 penalizes the key for all workers and does not count as an attempt. No call is made without a token.
  *
- * @param coalescer other runs may need the same response: the first with a token requests it, the others wait for the
- * response without one. Absent: the request is not shared.
+ * @param coalescer shares the response with other runs: the first run with a token requests it, and the others wait for
+ * it without one. Absent: the request is not shared.
  */
 export async function rateLimitedCall<Value>(
   context: RateLimitContext,
@@ -108,7 +114,8 @@ export async function rateLimitedCall<Value>(
     try {
       value = await call.attempt();
     } catch (thrown) {
-      // The claim is released last: the caller that waits for it acquires next, and must find the token settled and the key blocked.
+      // The claim is released last. A caller that waits for it acquires next, and must find the token settled and the
+      // key blocked.
       const error = await settleToken(context, token, call.signal, thrown).finally(() => releaseClaim(coalescer));
       if (error.code === 'api.throttled') continue;
       if (!error.retryable || attempt === MAX_ATTEMPTS) return fail(error);
@@ -116,7 +123,7 @@ export async function rateLimitedCall<Value>(
       attempt += 1;
       continue;
     }
-    // In parallel, in one round trip: the caller that waits for the response finds the token completed.
+    // In parallel, in one round trip, so that a caller that waits for the response finds the token completed.
     await Promise.all([
       ignoringRedisOutage(() => budget.complete(key, token)),
       ignoringRedisOutage(async () => coalescer?.put(value)),
@@ -126,10 +133,10 @@ export async function rateLimitedCall<Value>(
   }
 }
 
-/** Thrown by an attempt that has decided against its request: the token is returned, and the error rethrown. */
+/** Thrown by an attempt that decides not to make its request: the token is returned, and the error rethrown. */
 export class RequestNotMade extends Error {}
 
-/** Settles token and key after a failed call. Rethrows an abort or a defect. */
+/** Settles token and key after a failed call. Rethrows the error if it is an abort or a defect. */
 async function settleToken(
   context: RateLimitContext,
   token: string,
@@ -141,7 +148,7 @@ async function settleToken(
     await ignoringRedisOutage(() => releaseToken(context, token));
     throw thrown;
   }
-  // Aborted or unforeseen: the request may have been sent, so the token stays held for its whole time.
+  // Aborted or unforeseen: the request may have been sent, so the token stays held for its full time.
   if (signal.aborted || !(thrown instanceof DocketError)) throw thrown;
   if (requestNotSent(thrown)) await ignoringRedisOutage(() => releaseToken(context, token));
   // Timed out or disconnected: the service may still count it. The budget returns the token when it no longer can.
@@ -154,22 +161,25 @@ async function settleToken(
   return thrown;
 }
 
-/** The token returns unused: it is free at once, so a waiter of this process takes it. */
+/** The token returns unused and is free at once, so a waiter of this process takes it. */
 const releaseToken = (context: RateLimitContext, token: string): Promise<void> =>
   context.budget.release(context.key, token).then(() => wakeNext(context));
 
-/** Ends the wait without a token. This waiter may have been woken for a free one, which the next one then takes. */
+/** Ends the wait without a token. If this waiter was woken for a free token, the next waiter takes that. */
 const leaveQueue = (context: RateLimitContext, id: string): Promise<void> =>
   context.budget.cancel(context.key, id).then(() => wakeNext(context));
 
 const wakeNext = (context: RateLimitContext): void =>
   context.budget.waiters.wakeNext(context.key, wakesByItself(context));
 
-/** Epoch ms: a waiter that wakes by then need not be woken. */
+/** Epoch ms; a waiter that wakes by then need not be woken. */
 const wakesByItself = ({ budget, clock }: RateLimitContext): number =>
   clock.now() + waiterTimeouts(budget.limits).overtakenAfterMs;
 
-/** A response must not be lost because Redis is unreachable: the token then returns by itself, later. */
+/**
+ * Runs an operation and ignores that Redis is unreachable: a response must not be lost, and the token returns by
+ * itself, later.
+ */
 async function ignoringRedisOutage(operation: () => Promise<void>): Promise<void> {
   try {
     await operation();
@@ -181,7 +191,10 @@ async function ignoringRedisOutage(operation: () => Promise<void>): Promise<void
 const releaseClaim = (coalescer: { release(): Promise<void> } | undefined): Promise<void> =>
   ignoringRedisOutage(async () => coalescer?.release());
 
-/** Without `Retry-After`: one window. At least a sixtieth of one, so that `Retry-After: 0` does not loop. */
+/**
+ * How long a 429 blocks the key: one window without `Retry-After`, and at least a sixtieth of one, so that
+ * `Retry-After: 0` does not loop.
+ */
 const throttleDelayMs = (error: DocketError, windowMs: number): number =>
   Math.max(error.retryAfterMs ?? windowMs, windowMs / 60);
 
@@ -206,7 +219,7 @@ async function acquireToken<Value>(
     if (reportedAt !== Number.NEGATIVE_INFINITY) onGrant?.();
   };
   const coalesceWait = createCoalesceWait(context);
-  // Most keys have a free token: claiming before acquiring saves a lookup.
+  // Most keys have a free token, so claiming before acquiring saves a lookup.
   let claimFirst = coalescer !== undefined;
   const holdMs = requestTimeoutMs + DISPATCH_TIMEOUT_MS;
   for (;;) {
@@ -250,7 +263,7 @@ async function acquireToken<Value>(
       if (claimed) await coalescer?.release();
       continue;
     }
-    // A claim without a token would keep the request from a run that has one.
+    // A claim without a token would block a run that has one.
     if (claimedFirst) await releaseClaim(coalescer);
     if (Math.abs(result.at - reportedAt) >= budget.limits.windowMs / 60) {
       reportedAt = result.at;
@@ -262,7 +275,9 @@ async function acquireToken<Value>(
   }
 }
 
-/** Backoff while another run's request is in flight. `next` is undefined once the wait would exceed `maxWaitMs`. */
+/**
+ * Backoff while another run's request is in flight. `next` returns undefined once the wait would exceed `maxWaitMs`.
+ */
 function createCoalesceWait(context: RateLimitContext): { next(forMs: number): number | undefined; reset(): void } {
   const { clock } = context;
   let current: { readonly since: number; readonly polls: number } | undefined;
@@ -279,13 +294,16 @@ function createCoalesceWait(context: RateLimitContext): { next(forMs: number): n
   };
 }
 
-/** Upper bound of the ms since now: a suspend shows only on the wall clock, a wall clock set back only on the monotonic one. */
+/**
+ * Measures an upper bound of the ms since now: a suspend shows only on the wall clock, a wall clock set back only on
+ * the monotonic one.
+ */
 function stopwatch(clock: SteadyClock): () => number {
   const [wall, monotonic] = [clock.now(), clock.monotonic()];
   return () => Math.max(clock.now() - wall, clock.monotonic() - monotonic);
 }
 
-/** Whether this run may make the request with its token: another run may have claimed it a moment before. */
+/** Whether this run may make the request with its token. Another run may have claimed it a moment before. */
 async function claimRequest<Value>(
   context: RateLimitContext,
   token: string,

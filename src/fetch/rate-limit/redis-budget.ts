@@ -28,7 +28,7 @@ const acquireReplySchema = z.union([
 const penalizeReplySchema = z.tuple([z.literal([0, 1]), z.int(), z.int(), z.int()]);
 const inspectReplySchema = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int(), z.int(), z.int()]);
 
-/** Every reply: the wall clock of Redis, then generation, the bucket's time, whether it was reset, and the results. */
+/** A reply: the wall clock of Redis, then generation, the bucket's time, whether it was reset, and the results. */
 const replySchema = z.union([
   z.tuple([z.int()]),
   z.tuple([z.int(), z.string(), z.int(), z.literal([0, 1]), z.array(z.unknown())]),
@@ -39,13 +39,13 @@ export interface RedisBudgetOptions extends BudgetLimits {
   readonly prefix: string;
   /** For instants in requests and results; Redis uses its own clock. */
   readonly clock?: SteadyClock;
-  /** Called for events that this process sees first; other workers do not report them again. */
+  /** Called for events that this process sees first. Other workers do not report them again. */
   readonly onEvent?: OnBudgetEvent;
   /** Called with each reading of the clock of Redis. */
   readonly onClockReading?: (reading: WallClockReading) => void;
-  /** Detects that Redis lost data; when absent, only buckets that this process has used are known to be lost. */
+  /** Detects that Redis lost data. Absent: only the loss of buckets that this process has used is noticed. */
   readonly dataLoss?: DataLossDetector;
-  /** Shared by the budgets of one process that use the same buckets. */
+  /** Shared by all budgets in a process that use the same buckets. */
   readonly bucketClock?: BucketClock;
   /** Identifies the monotonic clock; see `bootId`. */
   readonly machine?: string;
@@ -54,8 +54,8 @@ export interface RedisBudgetOptions extends BudgetLimits {
 }
 
 /**
- * Of each class of spare calls: its operation, and what is in front of its tokens, by which the script counts them. No
- * waiter's id starts so. Version 0.2.0 counts the tokens of preparations as those of runs.
+ * For each spare class: its operation, and the prefix of its tokens, by which the script counts them. No waiter's id
+ * begins like this. Version 0.2.0 counts the tokens of preparations as those of runs.
  */
 const SPARE: Record<SpareClass, { readonly operation: Operation['name']; readonly prefix: string }> = {
   correction: { operation: 'spare', prefix: 'spare!' },
@@ -66,19 +66,19 @@ const SPARE: Record<SpareClass, { readonly operation: Operation['name']; readonl
 interface Operation {
   readonly name: 'acquire' | 'spare' | 'prepare' | 'complete' | 'release' | 'cancel' | 'penalize' | 'inspect';
   readonly args: readonly (string | number)[];
-  /** Of an operation that creates missing state: the organization that it is for. */
+  /** For operations that create missing state: the organization that the call belongs to. */
   readonly creates?: string;
 }
 
-/** Operations in one call of the script: Redis does nothing else meanwhile, for less than a millisecond. */
+/** The most operations in one call of the script. Redis does nothing else meanwhile, for less than a millisecond. */
 const MAX_BATCH = 32;
 
 /** The script with the whole logic of the budget. */
 export const budgetScript = (): LuaScript => loadLuaScript('./budget-10.lua', import.meta.url);
 
 /**
- * The budget shared by all workers. All logic is in `budget-10.lua`. Every method is one round trip, and those that are
- * called for a key in the same turn of the event loop are one call of the script.
+ * The budget that all workers share. All logic is in `budget-10.lua`. Every method is one round trip, and calls for the
+ * same key in the same turn of the event loop share one call of the script.
  */
 export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Budget {
   const { prefix, onEvent, onClockReading, dataLoss } = options;
@@ -88,9 +88,9 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
   const memory = options.bucketClock ?? bucketClock();
   const machine = options.machine ?? bootId();
 
-  /** Runs the script once. Undefined: Redis has no state of the key, and `whenMissing` was `?`. */
+  /** Runs the script once. Undefined if Redis has no state of the key and `whenMissing` is `?`. */
   const evaluate = async (key: string, whenMissing: '?' | 'new' | 'lost', operations: readonly Operation[]) => {
-    // The names of the keys are stored: `line` is the queue, `told` and `place` are its waiters.
+    // Names of stored keys, which must not change: `line` is the queue, `told` and `place` hold its waiters.
     const names = ['held', 'flight', 'line', 'told', 'place', 'rounds', 'state', 'clocks'];
     const keys = names.map((name) => `${prefix}budget:{${key}}:${name}`);
     const { calls, windowMs } = limits;
@@ -113,7 +113,7 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     return { results, wasReset: wasReset === 1 };
   };
 
-  /** Lost calls may be in flight for this long (ms), one window included. */
+  /** How long (ms) lost calls may still be in flight or count, one window included. */
   const lostMs = (key: string): number => memory.maxHoldMs(key) + limits.windowMs + 1;
 
   const evaluateOrCreate = async (key: string, operations: readonly Operation[]): Promise<readonly unknown[]> => {
@@ -122,7 +122,7 @@ export function redisBudget(redis: RedisClient, options: RedisBudgetOptions): Bu
     let reply = await evaluate(key, '?', operations);
     if (reply === undefined) {
       const isMissing = memory.get(key, clock.monotonic()) !== undefined;
-      // Called in any case: it also notifies the other processes.
+      // Called in any case, because it also notifies the other processes.
       const lost = (await dataLoss?.lostWithin(lostMs(key))) === true || isMissing;
       reply = await evaluate(key, lost ? 'lost' : 'new', operations);
     }
@@ -185,9 +185,10 @@ interface Pending<Item, Result> {
 }
 
 /**
- * Runs items of the same key together that come in the same turn of the event loop, at most `max` at once.
+ * Collects items of the same key that come in the same turn of the event loop and runs them together, at most `max` at
+ * once.
  *
- * @param run returns one result for each item, in order. If it rejects, so do all of them.
+ * @param run returns one result for each item, in order. If it rejects, all of its items do.
  */
 export function batchByKey<Item, Result>(
   run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>,
@@ -215,7 +216,7 @@ export function batchByKey<Item, Result>(
       }
       const batch = [{ item, resolve, reject }];
       batches.set(key, batch);
-      // After the timers of this turn: those that fire together acquire together.
+      // Waits for the timers of this turn: those that fire together acquire together.
       setImmediate(() => void flush(key, batch));
     });
 }

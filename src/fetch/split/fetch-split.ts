@@ -13,14 +13,14 @@ import { withoutBaseRows } from '../internal/tables/cases.ts';
 import { tableResponse } from '../internal/tables/comparisons/partner-answers.ts';
 import { sliceResponse } from './slice-response.ts';
 
-/** The responses for all values of a dimension, each of which gets a dataset of its own. */
+/** The responses for all values of a dimension. Each value gets a dataset of its own. */
 export interface SplitAnswers {
   readonly prepared: PreparedFetch;
   readonly plan: SplitPlan;
-  /** The calls as they were made, for the manifest. */
+  /** The calls that were made, for the manifest. */
   readonly calls: readonly CallRecord[];
   readonly results: ReadonlyMap<string, CallResult>;
-  /** Of grouped requests, by `requestKey`. */
+  /** Responses to grouped requests, by `requestKey`. */
   readonly grouped: ReadonlyMap<string, GroupedResult>;
 }
 
@@ -32,14 +32,17 @@ interface GroupedResult {
 }
 
 export interface SplitFetchInput extends Omit<FetchInput, 'plan'> {
-  /** The plan of any one value. */
+  /** The plan of any one of the values. */
   readonly plan: Plan;
   readonly by: string;
-  /** Only the calls that these sections need. Absent: all. */
+  /** Make only the calls that these sections need. Absent: all. */
   readonly only?: ReadonlySet<string>;
 }
 
-/** Makes the calls for all values at once. As `fetchDataset`, it can be repeated: stored responses are not requested again. */
+/**
+ * Makes the calls for all values at once. It can be repeated like `fetchDataset`: stored responses are not requested
+ * again.
+ */
 export const fetchSplit = (input: SplitFetchInput): Promise<Outcome<SplitAnswers>> =>
   asOutcome(input.signal, () => fetchAll(input));
 
@@ -65,7 +68,7 @@ async function fetchAll(input: SplitFetchInput): Promise<Outcome<SplitAnswers>> 
   return done({ prepared, plan, calls: [...results.values()].map(({ record }) => record), results, grouped });
 }
 
-/** The calls of some sections, as the plan of all sections has them. */
+/** The calls that some sections need, unchanged from the plan of all sections. */
 function onlyFor(chosen: ReadonlySet<string>, plan: SplitPlan): SplitPlan {
   const calls = plan.calls.filter(({ id }) => plan.sections.get(id)?.some((section) => chosen.has(section)));
   const ids = new Set(calls.map(({ id }) => id));
@@ -92,14 +95,14 @@ function groupedResult(
 }
 
 /**
- * The dataset of one value: an ordinary one, as a run whose sections have the filter `<by> eq <value>` would have it. Pure.
+ * The dataset of one value: the same that a run would have if its sections had the filter `<by> eq <value>`. Pure.
  * @param one the plan of that value
  */
 export function sliceDataset(answers: SplitAnswers, one: Plan, value: string): Dataset {
   const plan = withoutAnswered(one, new Set(answers.prepared.read.keys()));
   const { input, published, ...read } = answers.prepared;
   const { by } = answers.plan;
-  // Columns list the values of their dimension: of this one, a dataset may name its own value alone.
+  // Columns list the values of their dimension. A dataset may name only its own value.
   const own = {
     ...read,
     input: { ...input, catalog: withOneValue(input.catalog, by, value) },
@@ -148,7 +151,7 @@ function missing(call: string): never {
   throw new Error(`no response for all values to the call ${call}`);
 }
 
-/** The catalog without the other values of a dimension. */
+/** Removes the other values of a dimension from the catalog. */
 export const withOneValue = (catalog: Catalog, by: string, value: string): Catalog => ({
   ...catalog,
   dimensions: catalog.dimensions.map((dimension) =>

@@ -5,23 +5,24 @@ import { requestRange } from '../../plan/requests/partition.ts';
 import { rankOf } from '../internal/tables/join-answers.ts';
 import { compareRows } from '../internal/tables/row-order.ts';
 
-/** The responses, grouped by a dimension, that answer the calls of every single value. */
+/** Responses grouped by a dimension. They answer the calls of every single value. */
 export interface GroupedResponses {
-  /** Grouped by the dimensions of the call and by the dimension. */
+  /** Grouped by the dimensions of the call and by this dimension. */
   readonly rows: ReportResponse;
-  /** Grouped by the dimension alone; absent where the call asks for no totals. */
+  /** Grouped by this dimension alone; absent if the call requests no totals. */
   readonly totals?: ReportResponse;
 }
 
 type Figures = Readonly<Record<string, unknown>>;
 
 /**
- * The response that a call with the filter `<by> eq <value>` would have got, from responses for all values. Nothing of another
- * value is in it: rows, columns, counts and totals are built anew, and fields that Docket does not know are left out.
+ * Makes the response that a call with the filter `<by> eq <value>` would have got, from responses for all values. It
+ * contains nothing of other values: rows, columns, counts and totals are rebuilt, and fields that Docket does not know
+ * are left out.
  *
- * The service omits a group without rows. A call without dimensions has a row for every bucket nevertheless: counts are then 0,
- * and ratios and durations undefined (specification §2.8, rules 1 and 2). Of a truncated response nothing is added.
- * @param request of the single value: its `order` and `limit` are applied here, among the rows of the value
+ * The service omits a group without rows, but a call without dimensions has a row for every bucket: counts are then 0,
+ * and ratios and durations undefined (specification §2.8, rules 1 and 2). Nothing is added to a truncated response.
+ * @param request for the single value: its `order` and `limit` are applied here, to the rows of that value
  */
 export function sliceResponse(
   request: ReportRequest,
@@ -90,7 +91,7 @@ const totalsOf = (row: ReportRow, metrics: readonly string[]): NonNullable<Repor
   ...(row.compare == null ? {} : { compare: picked(row.compare, metrics) }),
 });
 
-/** The figures of the n-th bucket in which nothing happened, with those that it is compared with. */
+/** The figures of the n-th bucket if nothing happened in it, with the figures that it is compared with. */
 function emptyFigures(
   { metrics, time }: ReportRequest,
   catalog: Catalog,
@@ -113,7 +114,10 @@ function emptyFigures(
   });
 }
 
-/** Whether a bucket that ends on `to` still runs: as the response says of another value, else by the time of its computation. */
+/**
+ * Whether a bucket that ends on `to` is running: as the response says for another value, otherwise by the time when it
+ * was computed.
+ */
 function partialIn({ meta, rows }: ReportResponse, timezone: string | undefined) {
   const said = new Map(rows.map((row) => [row.bucket ?? null, row.partial]));
   const asOf = Date.parse(meta.as_of ?? '') || 0;
@@ -121,7 +125,7 @@ function partialIn({ meta, rows }: ReportResponse, timezone: string | undefined)
     said.get(bucket) ?? (to !== undefined && endOfDay(to, timezone) > asOf);
 }
 
-/** The rows of a value without rows of its own: one for every bucket. */
+/** The rows of a value that has none in the response: one for every bucket. */
 function emptyRows(request: ReportRequest, grouped: ReportResponse, catalog: Catalog): ReportRow[] {
   const zeros = emptyFigures(request, catalog);
   const range = requestRange(request);
@@ -136,8 +140,8 @@ function emptyRows(request: ReportRequest, grouped: ReportResponse, catalog: Cat
 }
 
 /**
- * Rows of all buckets: a service may leave out a value in a bucket in which it has nothing. What such a bucket is compared
- * with is then unknown.
+ * Adds a row for each missing bucket: a service may leave out a value in a bucket where it has nothing. What such a
+ * bucket is compared with is then unknown.
  */
 function withEmptyBuckets(
   own: ReportRow[],
@@ -157,7 +161,7 @@ function withEmptyBuckets(
   );
 }
 
-/** Sorted as the service would; ties as without an order, in which the grouped response has them. */
+/** Sorts the rows as the service would. Ties keep the order of the grouped response. */
 function sortedRows(
   rows: readonly ReportRow[],
   { dimensions = [], order = [] }: ReportRequest,

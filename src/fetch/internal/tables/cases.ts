@@ -8,8 +8,8 @@ const identify = (row: ReportRow, dimensions: readonly string[]): string =>
   JSON.stringify([row.bucket ?? null, ...dimensions.map((id) => row[id] ?? null)]);
 
 /**
- * The response to a call without what only its bases have added: the groups that have data of a base alone, and its columns.
- * Its rows keep the values of the bases.
+ * Removes from a response what was requested only for the bases of ratios and durations: their columns, and groups that
+ * have data of a base only. The remaining rows keep the values of the bases.
  */
 export function withoutBaseRows({ request, bases = [] }: ReportCall, response: ReportResponse): ReportResponse {
   if (bases.length === 0) return response;
@@ -18,7 +18,7 @@ export function withoutBaseRows({ request, bases = [] }: ReportCall, response: R
   if (dimensions.length === 0) return { ...response, columns };
   const own = request.metrics.filter((id) => !bases.includes(id));
   const counts = new Set(response.columns.flatMap(({ name, unit }) => (unit === 'count' ? [name] : [])));
-  // A rate of 0 is data; a count of 0 is none.
+  // A rate of 0 is data. A count of 0 is not.
   const hasData = (values: Readonly<Record<string, unknown>> | null | undefined, ids: readonly string[]): boolean =>
     ids.some((id) => typeof values?.[id] === 'number' && !(counts.has(id) && values[id] === 0));
   const groupOf = (row: ReportRow): string => JSON.stringify(dimensions.map((id) => row[id] ?? null));
@@ -38,7 +38,7 @@ export function withoutBaseRows({ request, bases = [] }: ReportCall, response: R
   return { ...response, columns, rows, meta };
 }
 
-/** A joined response with the values of the bases, which are joined apart. */
+/** Adds the values of the bases, which are joined separately, to a joined response. */
 export function withBaseValues(
   response: ReportResponse,
   { rows, totals }: ReportResponse,
@@ -70,13 +70,13 @@ export function withBaseValues(
   };
 }
 
-/** Reads the numbers of cases behind a section's ratios and durations. */
+/** Reads the numbers of cases that a section's ratios and durations are computed from. */
 export interface CaseReader {
   /** The section's metrics, and the bases that it does not show. */
   readonly metrics: readonly Metric[];
-  /** The section's own values, and the numbers of cases by metric; absent where none is known. */
+  /** Splits values into the section's own and the numbers of cases by metric. `cases` is absent if none is known. */
   readonly split: (values: MetricValues) => { readonly values: MetricValues; readonly cases?: MetricValues };
-  /** The same for each point. */
+  /** Does the same for each point of a trend. */
   readonly splitTrend: (trend: TableTrend) => TableTrend;
 }
 

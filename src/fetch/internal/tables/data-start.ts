@@ -18,9 +18,9 @@ function withNulls<Values extends Figures>(
 }
 
 /**
- * Replaces the values of metrics that have no data on the first of these days by null: the service returns 0 for such
- * days, and a change from that zero is none.
- * @param metrics of the table
+ * Replaces values by null if the metric has no data on the first of these days: the service returns 0 for such days,
+ * and a change from that zero would be wrong.
+ * @param metrics the metrics of the table
  */
 export const withoutValuesBeforeData = <Values extends Figures>(
   values: Values,
@@ -32,7 +32,7 @@ export const withoutValuesBeforeData = <Values extends Figures>(
     metrics.filter((metric) => dataStartsAfter(metric, from) !== undefined),
   );
 
-/** Replaces the values of metrics whose data begins after all of these days by null: the service returns 0. */
+/** Replaces values by null if the metric's data begins after all of these days: the service returns 0. */
 export const withoutValuesOfNoData = <Values extends Figures>(
   values: Values,
   { to }: Pick<DateRange, 'to'>,

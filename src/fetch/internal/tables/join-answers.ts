@@ -6,14 +6,14 @@ import { numberOf } from '../../answer-checks/value-types.ts';
 import { joinTotals } from './join-totals.ts';
 import { compareRows } from './row-order.ts';
 
-/** The response to a call. */
+/** The response to one of the calls. */
 interface PartAnswer {
   readonly response: ReportResponse;
 }
 
 type Cell = ReturnType<typeof numberOf>;
 
-/** A part with its rows indexed by bucket of the whole range, and by group. */
+/** A part with its rows indexed by bucket of the whole range, then by group. */
 interface IndexedPart {
   readonly part: JoinPart;
   readonly response: ReportResponse;
@@ -23,8 +23,8 @@ interface IndexedPart {
 }
 
 /**
- * A group: its values by dimension, and the name by which its rows are indexed. "No value" (null) is a value of its own;
- * undefined is one that the response omits.
+ * A group: its values by dimension, and the name under which its rows are indexed. "No value" (null) counts as a value.
+ * Undefined means that the response omits it.
  */
 interface Group {
   readonly name: string;
@@ -35,12 +35,12 @@ const cellKey = (bucket: number, group: string): string => `${bucket} ${group}`;
 
 /**
  * Joins the responses to the parts of a table into the response that a single call would have given (specification
- * §2.8), if it were within the limits.
+ * §2.8) if it were within the limits.
  *
- * It has every bucket of the range with every group of any part. In a part without a group nothing of it happened: a
- * count is 0, a rate or a median is undefined (rule 2). Values that a part should have and lacks stay absent and are noted
- * as missing. The n-th bucket of the previous period is compared with the n-th of the range. Ties in the order are broken
- * by bucket, then by the dimensions, as without an order.
+ * The result has every bucket of the range with every group of any part. If a part lacks a group, nothing happened in
+ * that group: counts are 0, rates and medians undefined (rule 2). Values that a part should have but lacks stay absent
+ * and are noted as missing. The n-th bucket of the previous period is compared with the n-th of the range. Ties in the
+ * order are broken by bucket, then by the dimensions, as without an order.
  */
 export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>, catalog: Catalog): ReportResponse {
   const { request, buckets, previous } = join;
@@ -72,7 +72,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
       const values = metrics.map(
         (id) => [id, cellValue(id, current.get(id) ?? [], (row) => numberOf(row[id]))] as const,
       );
-      // A truncated response may lack the row or not.
+      // A truncated response may have had the row.
       if (truncated && values.every(([, value]) => value === undefined)) return [];
       const compared = metrics.map((id) => {
         const separate = previousParts.get(id) ?? [];
@@ -137,8 +137,8 @@ function indexPart(part: JoinPart, response: ReportResponse, { request, buckets,
 }
 
 /**
- * Whether a bucket has not ended: if any of its rows is partial.
- * @param byDate whether its last day has not ended; for a part without a row of it
+ * Whether a bucket is running: it is if any of its rows is partial.
+ * @param byDate whether its last day has not ended; used for a part without a row in the bucket
  */
 function isRunning(bucket: number, sources: readonly IndexedPart[], byDate: boolean): boolean {
   return sources.some(({ rows, groups }) => {
@@ -149,9 +149,7 @@ function isRunning(bucket: number, sources: readonly IndexedPart[], byDate: bool
 
 type Rank = (value: unknown) => number;
 
-/**
- * The rank of each value of a dimension: first those in the catalog, in its order, then others by name, "no value" last.
- */
+/** Ranks the values of a dimension: first those in the catalog, in its order, then others by name, "no value" last. */
 export function rankOf(id: string, found: readonly unknown[], { dimensions }: Catalog): Rank {
   const listed = dimensions.find((dimension) => dimension.id === id)?.values.map(({ value }) => value) ?? [];
   const others = new Set(found.filter((value) => typeof value === 'string'));
@@ -181,7 +179,10 @@ function groupsOf(
   return { groups, ranks: new Map(ranks) };
 }
 
-/** The value of a cell: of the only part that has it, or the sum over additive parts. Undefined if one of them lacks it. */
+/**
+ * The value of a cell: from the only part that has it, or the sum over additive parts. Undefined if one of them lacks
+ * it.
+ */
 function sumOf(
   key: string,
   group: string,
@@ -205,10 +206,10 @@ function sumOf(
 const present = (values: readonly (readonly [string, Cell])[]): Record<string, number | null> =>
   Object.fromEntries(values.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
 
-/** When a response was computed; one without `as_of` counts as the oldest. */
+/** When a response was computed. Without `as_of` it counts as the oldest. */
 const instantOf = ({ as_of }: { readonly as_of: string | null }): number => Date.parse(as_of ?? '') || 0;
 
-/** The combined meta of the parts; of differing values the worst wins. */
+/** Combines the meta of the parts; where they differ, the worst value wins. */
 function metaOf(
   { request, previous }: Join,
   parts: readonly IndexedPart[],
@@ -234,7 +235,7 @@ function metaOf(
   };
 }
 
-/** The columns of all parts, each once. */
+/** The columns of all parts, without repetitions. */
 function columnsOf(parts: readonly IndexedPart[]): ReportResponse['columns'] {
   const columns = parts.flatMap(({ response }) => response.columns);
   return [...new Map(columns.map((column) => [column.name, column])).values()];

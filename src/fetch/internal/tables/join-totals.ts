@@ -5,9 +5,9 @@ import type { Sums } from '../../dataset.ts';
 type Figures = Record<string, number | null>;
 
 /**
- * The totals of a joined table. A metric of one part has the service's total, one of several parts the sum of the
- * service's totals: never of rows, which `limit` truncates and which may count one thing twice, and only if the catalog
- * says that the metric is additive. The others are null. Undefined if a part lacks a requested total.
+ * The totals of a joined table. A metric in one part has the service's total. A metric in several parts has the sum of
+ * the service's totals, if the catalog says that it is additive, and null otherwise. Rows are never added up: `limit`
+ * truncates them, and they may count one thing twice. Undefined if a part lacks a requested total.
  */
 export function joinTotals(
   join: Join,
@@ -41,10 +41,10 @@ function add(sums: Figures, reported: Readonly<Record<string, unknown>>, metrics
   });
 }
 
-/** The values of a joined table that are sums over several responses; undefined without any. */
+/** Lists the values of a joined table that are sums over several responses; undefined if there are none. */
 export function summedFigures({ request, parts, sums }: Join): Sums | undefined {
   const values = parts.filter(({ period }) => period === 'this');
-  // Parts of one bucket may also be split by groups, each in one part only: then `sums` is false.
+  // Parts of one bucket may also be split by groups, with each group in one part only. Then `sums` is false.
   const cells = request.metrics.filter((id) => {
     const parts = values.filter(({ metrics }) => metrics.includes(id));
     return sums && parts.some((one, at) => parts.slice(at + 1).some((other) => overlap(one, other)));
@@ -59,8 +59,8 @@ const overlap = (one: Buckets, other: Buckets): boolean =>
   one.first < other.first + other.buckets && other.first < one.first + one.buckets;
 
 /**
- * The values of a section's table that are sums over several responses, those of other days included; undefined
- * without any.
+ * Lists the values of a section's table that are sums over several responses, including values for other days;
+ * undefined if there are none.
  */
 export function summedFiguresOf({ join, partners }: Pick<SectionPlan, 'join' | 'partners'>): Sums | undefined {
   const own = join === undefined ? [] : [summedFigures(join)];

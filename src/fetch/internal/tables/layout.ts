@@ -4,7 +4,7 @@ import type { Section } from '../../../definitions/schema/report-definition.ts';
 import type { Table, TableLayout, TableTrend } from '../../dataset.ts';
 
 /**
- * The table with the layout of its section, and with whether it is printed.
+ * Adds the section's layout to its table, and whether the section is printed.
  * @param trend from readings; absent if the table has its own or none
  */
 export function laidOut(table: Table, section: Section, trend: TableTrend | undefined): Table {
@@ -31,7 +31,7 @@ function layoutOf({ layout = 'table', groups = [], top = DEFAULT_TOP, worst }: S
   }
 }
 
-/** A section of text as a table without columns and rows. */
+/** A text section as a table without columns and rows. */
 export const textTable = (section: Section, period: Period): Table => ({
   id: section.id,
   title: section.title ?? section.id,

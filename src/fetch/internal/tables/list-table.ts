@@ -5,7 +5,7 @@ import type { FetchedList } from '../../fetch-list.ts';
 import type { TableNote } from '../../notes.ts';
 import { sectionFields } from './section-fields.ts';
 
-/** A list as a table: its rows stay in their file. */
+/** Makes a table from a list. Its rows stay in their file. */
 export function listTable(
   section: Section,
   { rows, columns, leftOut, counts, ordered }: FetchedList,

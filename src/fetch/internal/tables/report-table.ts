@@ -35,27 +35,27 @@ export interface ReportTableInput {
   readonly request: ReportRequest;
   readonly response: ReportResponse;
   readonly catalog: Catalog;
-  /** The catalog without a report's own names; absent: it has none. */
+  /** The catalog with the service's own names; absent if the report has no `labels`. */
   readonly published?: Catalog;
   readonly period: Period;
   /** Epoch ms at which the response was received. */
   readonly at: number;
-  /** The calls with their responses as received; absent: `response` is that of `request`. */
+  /** The calls with their responses as received. Absent: `response` is that of `request`. */
   readonly parts?: readonly CallAnswer[];
   readonly undefinedTotals?: UndefinedTotals;
   readonly replaced?: readonly Replacement[];
   readonly comparisons: readonly ComparisonKind[];
-  /** Figures of other days. */
+  /** Figures of other days that the table is compared with. */
   readonly partners?: readonly PartnerAnswer[];
   readonly toDate?: ToDate | undefined;
   readonly calendar?: FiscalCalendar | undefined;
-  /** Of the section's ratios and durations. */
+  /** The bases of the section's ratios and durations. */
   readonly bases?: readonly MetricBase[];
 }
 
 /**
- * The table of a section from the response to its call: the section's columns in its order, with unchanged values. Missing
- * columns and cells are empty and noted.
+ * Builds the table of a section from the response to its call: the section's columns in its order, with unchanged
+ * values. Missing columns and cells are empty and noted.
  */
 export function reportTable(given: ReportTableInput): Table {
   const answers = given.parts ?? [given];
@@ -65,7 +65,7 @@ export function reportTable(given: ReportTableInput): Table {
   const requestedIds = new Set(section.metrics ?? []);
   const metrics = [...requestedIds].flatMap((id) => catalog.metrics.find((metric) => metric.id === id) ?? []);
   const current = metrics.length > 0 && metrics.every(isCurrentCount);
-  // Of two possible units the right answer is unknown: the values are shown without answer.
+  // If responses have different units for a metric, nobody knows which is right: the values are shown without a unit.
   const allAnswers = [...answers, ...partners.flatMap((partner) => partner.answers)];
   const unitless = new Set(unitMismatches(allAnswers, metrics).map(({ id }) => id));
   const columns = columnsOf(section, response, catalog).map((column) =>
@@ -86,7 +86,7 @@ export function reportTable(given: ReportTableInput): Table {
   const trend = answeredTrend(partners, read, catalog, context);
   const withData = dataFilter(input, read);
   const readIds = read.map(({ id }) => id);
-  /** Of a row or of the totals. */
+  /** The compared figures of a row or of the totals. */
   const sides = (
     values: Readonly<Record<string, unknown>>,
     bucket: string | null | undefined,
@@ -178,18 +178,18 @@ export function reportTable(given: ReportTableInput): Table {
       running,
     }),
   };
-  // Of two possible units, one of which an answer for other days has, the right one is unknown as well.
+  // If the response for other days has another unit, nobody knows either which is right.
   const wrong = [...findings.wrong, ...[...unitless].map((metric) => ({ metric, at: 'column' as const }))];
   return withWrongFigures(table, wrong, catalog);
 }
 
-/** Replaces figures of days before a metric's first day with data by null. */
+/** Replaces figures for days before a metric's first day with data by null. */
 type DataFilter = <Values extends Readonly<Record<string, Value>>>(
   values: Values,
   bucket: string | null | undefined,
 ) => Values | (Values & Record<string, null>);
 
-/** By bucket; without one, of the whole range. Current counts have no days. */
+/** Filters by bucket, or by the whole range without buckets. Current counts have no days. */
 function dataFilter(input: ReportTableInput, metrics: readonly Metric[]): DataFilter {
   const range = rangeOf(input);
   if (range === undefined) return (values) => values;
@@ -201,10 +201,10 @@ function dataFilter(input: ReportTableInput, metrics: readonly Metric[]): DataFi
 const scalarOf = (value: unknown): Value | undefined =>
   typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
 
-/** When the last day was computed (epoch ms): not after it was received, whatever the service's clock says. */
+/** When the last day was computed (epoch ms): never after it was received, whatever the service's clock says. */
 function computedAt({ request, response, period, at, parts = [] }: ReportTableInput): number {
   const last = response.meta.range?.to ?? request.time?.to ?? period.to;
-  // Of several calls only those with the last day count: others may be older and complete.
+  // Only calls with the last day count: other calls may be older and still complete.
   const lastParts = parts.filter(({ request: { time } }) => time?.to === last);
   const answers = lastParts.length > 0 ? lastParts : [{ response, at }];
   return Math.min(
@@ -212,7 +212,9 @@ function computedAt({ request, response, period, at, parts = [] }: ReportTableIn
   );
 }
 
-/** Whether the range had not ended when the values were computed. `limit` may have removed the rows that are partial. */
+/**
+ * Whether the range had not ended when the values were computed. `limit` may have removed the rows that are partial.
+ */
 function isRunning({ request, response: { meta, rows }, period }: ReportTableInput, computed: number): boolean {
   const last = meta.range?.to ?? request.time?.to ?? period.to;
   return rows.some(({ partial }) => partial === true) || endOfDay(last, period.timezone) > computed;
@@ -223,7 +225,7 @@ const splitComparisons = (compare: Comparisons, split: CaseReader['split']): Com
     Object.entries(compare).map(([kind, figures]) => [kind, { ...figures, ...split(figures.values) }]),
   );
 
-/** The figures of a table from the start of a year or quarter on. */
+/** The figures of a table since the start of a year or quarter. */
 interface ToDateFigures {
   readonly toDate: NonNullable<Table['toDate']>;
   /** Undefined for rows with a bucket. */
@@ -231,7 +233,7 @@ interface ToDateFigures {
   readonly ofTotals: () => MetricValues | undefined;
 }
 
-/** Undefined if the section shows none. */
+/** Undefined if the section shows no such figures. */
 function toDateFigures(
   unit: ToDate | undefined,
   partners: readonly PartnerAnswer[],
@@ -242,7 +244,7 @@ function toDateFigures(
   const [first] = planned;
   if (unit === undefined || first === undefined) return undefined;
   const { range } = first;
-  // A service may answer with other days: those figures are not to date.
+  // If the service answers for other days, its figures are not figures to date.
   const found = planned.filter((partner) => {
     const { from, to } = partnerRange(partner);
     return from === range.from && to === range.to;
@@ -251,7 +253,7 @@ function toDateFigures(
   const ofRows = found.find(({ of }) => of === 'rows');
   const ofTotals = found.find(({ of }) => of === 'totals');
   const lookUp = ofRows === undefined ? undefined : partnerRows(ofRows, catalog);
-  // A single row is a total.
+  // A single row is the total.
   const isSingle = planned.every(({ of }) => of === 'totals');
   const totals = ofTotals === undefined ? undefined : partnerTotals(ofTotals);
   const totalFigures = () =>
@@ -279,7 +281,7 @@ interface AnsweredSection {
   readonly partners?: readonly PartnerAnswer[];
 }
 
-/** Requested data other than rows that the responses lack. */
+/** Finds requested data, other than rows, that the responses lack. */
 function missingData(
   { section, request, response, partners = [] }: AnsweredSection,
   totals: Table['totals'],
@@ -317,7 +319,7 @@ function missingOfPartner(partner: PartnerAnswer, names: readonly string[]): Mis
   );
 }
 
-/** Without metrics if all of them lack it. */
+/** Finds the missing metrics; none if all of them are missing. */
 function missingMetrics(
   of: Extract<MissingData, { readonly metrics: readonly string[] }>['of'],
   names: readonly string[],

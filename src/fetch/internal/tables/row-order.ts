@@ -1,18 +1,18 @@
 import type { Order } from '../../../contract/report.ts';
 
-/** A row with its position without an order: by bucket, then by each dimension in turn. */
+/** A row with its default position: by bucket, then by each dimension in turn. */
 export interface SortableRow {
   readonly row: Readonly<Record<string, unknown>>;
   readonly bucket: number;
-  /** Position of its group among all groups. */
+  /** Position of the row's group among all groups. */
   readonly rank: number;
 }
 
 type Ranks = ReadonlyMap<string, (value: unknown) => number>;
 
 /**
- * The service's order (specification §2.7), for joined rows. The specification does not define the position of undefined
- * values and ties: undefined values are last in either direction, ties are sorted as without an order.
+ * Compares joined rows in the service's order (specification §2.7). The specification leaves undefined values and ties
+ * open: undefined values are last in either direction, and ties have the default order.
  * @param ranks rank of a value within its dimension
  */
 export function compareRows(order: readonly Order[], ranks: Ranks): (a: SortableRow, b: SortableRow) => number {

@@ -7,7 +7,7 @@ type SectionFields = Pick<
   'id' | 'title' | 'description' | 'granularity' | 'period' | 'chart' | 'ordered' | 'ranked'
 >;
 
-/** What a table takes over from its section, whatever answers it. */
+/** The fields that a table copies from its section, wherever its data comes from. */
 export const sectionFields = (section: Section, period: Period): SectionFields => ({
   id: section.id,
   title: section.title ?? section.id,
@@ -19,7 +19,7 @@ export const sectionFields = (section: Section, period: Period): SectionFields =
   ...(isRanked(section) ? { ranked: true } : {}),
 });
 
-/** Without an order rows are sorted by time, then by group. */
+/** Without an order, rows are sorted by time, then by group. */
 function isRanked({ order = [], granularity }: Section): boolean {
   const [first] = order;
   return first !== undefined && !(granularity !== undefined && first.by === 'bucket' && first.dir === 'asc');

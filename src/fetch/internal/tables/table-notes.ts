@@ -23,24 +23,26 @@ export interface NoteContext {
   readonly response: ReportResponse;
   /** The calls of the table. */
   readonly answers: readonly CallAnswer[];
-  /** Figures of other days. */
+  /** Figures of other days that the table is compared with. */
   readonly partners: readonly PartnerAnswer[];
   readonly undefinedTotals: UndefinedTotals | undefined;
   readonly replaced: readonly Replacement[];
   readonly catalog: Catalog;
-  /** The catalog without a report's own names. */
+  /** The catalog with the service's own names. */
   readonly published: Catalog;
-  /** Of the table's own answers. */
+  /** Findings in the table's own responses. */
   readonly findings: readonly TableNote[];
   readonly period: Period;
-  /** The section's metrics from the catalog. */
+  /** The section's metrics, as in the catalog. */
   readonly metrics: readonly Metric[];
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
   readonly comparers: readonly TableComparer[];
   readonly toDate: Table['toDate'];
   readonly hasTotals: boolean;
-  /** Requested columns that the response lacks, everything that it lacks, and the number of other missing cells. */
+  /**
+   * Requested columns that the response lacks, everything else that it lacks, and the number of other missing cells.
+   */
   readonly missing: {
     readonly columns: readonly string[];
     readonly what: readonly MissingData[];
@@ -51,11 +53,11 @@ export interface NoteContext {
   /** Epoch ms at which its figures were computed. */
   readonly computed: number;
   readonly current: boolean;
-  /** The range had not ended when it was computed. */
+  /** The range had not ended when the figures were computed. */
   readonly running: boolean;
 }
 
-/** All notes of a table, the most severe first. Everything truncated, missing or stale has one. */
+/** Collects all notes of a table, the most severe first. Everything truncated, missing or stale gets a note. */
 export function collectTableNotes(context: NoteContext): TableNote[] {
   return [
     ...truncated(context),
@@ -78,9 +80,9 @@ export function collectTableNotes(context: NoteContext): TableNote[] {
 
 const note = (code: NoteCode, message: NoteMessage, incomplete = false): TableNote => ({ code, message, incomplete });
 
-/** Rows removed by the section's own `limit` are noted, but not incomplete. */
+/** Notes on rows that are cut off. A cut by the section's own `limit` does not make it incomplete. */
 function truncated({ response, section, answers, partners }: NoteContext): TableNote[] {
-  // Figures of other days are requested without a limit, unless the section's own calls answer them.
+  // Figures of other days are requested without a limit, unless the section's own calls contain them.
   const isPartnerTruncated = partners.some(
     (partner) => partner.request.limit === undefined && partner.response.meta.truncated,
   );
@@ -94,11 +96,11 @@ function truncated({ response, section, answers, partners }: NoteContext): Table
   ];
 }
 
-/** The service omitted rows although there are fewer than the requested limit. */
+/** Whether the service omitted rows although there are fewer than the requested limit. */
 const isTruncatedByService = ({ request: { limit }, response }: CallAnswer): boolean =>
   response.meta.truncated && (limit === undefined || response.rows.length < limit);
 
-/** Of the table's responses, and of those with figures of other days; each once. */
+/** Findings in the table's responses and in those for other days, without repetitions. */
 function findings(context: NoteContext): TableNote[] {
   const { partners, catalog, published, metrics, running } = context;
   const ofPartners = partners.flatMap(({ kind, request, response, answers, undefinedTotals: without }) => {
@@ -133,7 +135,7 @@ function partial({ rows, section, request, period: { timezone }, computed }: Not
   ];
 }
 
-/** Values that the service left undefined; those of days without data have a note of their own. */
+/** Notes on values that the service left undefined. Days without data have a note of their own. */
 function undefinedCells({ rows, response, columns, missing: { columns: absent } }: NoteContext): TableNote[] {
   const names = columns.filter((column) => column.kind === 'metric' && !absent.includes(column.name));
   const empty = names.filter(({ name }) =>
@@ -143,14 +145,14 @@ function undefinedCells({ rows, response, columns, missing: { columns: absent } 
   return [note('undefined', { id: 'undefined_cells', of: { labels: empty.map(({ label }) => label) } })];
 }
 
-/** Not incomplete: the service has no such totals. */
+/** Not incomplete, because the service has no such totals. */
 function undefinedTotals({ undefinedTotals: lacking, columns }: NoteContext): TableNote[] {
   if (lacking === undefined) return [];
   const labels = columns.filter(({ name }) => lacking.metrics.includes(name)).map(({ label }) => label);
   return [note('undefined', { id: 'undefined_totals', of: { labels, why: lacking.why } })];
 }
 
-/** Deprecated metrics and replacements, known without a response. */
+/** Notes on deprecated metrics and replacements. They need no response. */
 export function replacementNotes(section: Section, replaced: readonly Replacement[], catalog: Catalog): TableNote[] {
   const metrics = catalog.metrics.filter(({ id }) => section.metrics?.includes(id));
   return [...deprecated({ metrics }), ...replacements({ replaced, catalog })];
@@ -181,7 +183,7 @@ function availability(context: NoteContext): TableNote[] {
     }
     return first === undefined ? [] : [note('data_available_from', { id: 'data_from', of: { label, first } })];
   });
-  // Without data in the whole range the rest does not matter.
+  // If a metric has no data in the whole range, its other notes would add nothing.
   const withData = context.metrics.filter((metric) => dataStartsAfter(metric, to) === undefined);
   return [...ofTable, ...comparisonStartNotes({ ...context, metrics: withData })];
 }

@@ -10,7 +10,7 @@ import { withoutValuesOfNoData } from './data-start.ts';
 import { dayReadings, groupValues } from './readings/reading-values.ts';
 import type { ReadingsSource } from './readings/readings-table.ts';
 
-/** Values and state of one bucket. */
+/** Values and state of one bucket of a trend. */
 interface TrendBucket {
   readonly bucket: Bucket;
   readonly values: MetricValues;
@@ -28,8 +28,8 @@ const toTrend = (
 });
 
 /**
- * The trend of a section from its partner's response; undefined without one. A value before the metric's first day with
- * data, and one that the response lacks, is null.
+ * Builds the trend of a section from its partner's response; undefined if there is none. A value is null before the
+ * metric's first day with data, and if the response lacks it.
  * @param asOf epoch ms at which the figures were computed
  */
 export function answeredTrend(
@@ -59,14 +59,16 @@ export interface ReadTrendInput {
   readonly org: string;
   readonly metrics: readonly string[];
   readonly period: Period;
-  /** Points. */
+  /** Number of points. */
   readonly trend: number;
   readonly readings: ReadingsSource;
-  /** Epoch ms: later readings are not due yet. */
+  /** Epoch ms; readings after it are not due yet. */
   readonly now: number;
 }
 
-/** The trend of current counts: of each bucket the reading of its last day. A day without one is a gap. */
+/**
+ * Builds the trend of current counts: each bucket has the reading of its last day. A day without a reading is a gap.
+ */
 export async function readTrend(input: ReadTrendInput): Promise<TableTrend> {
   const { org, metrics, period, readings, now } = input;
   const { granularity, range } = trendSpan(period, input.trend);

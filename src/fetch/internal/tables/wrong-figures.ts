@@ -4,8 +4,8 @@ import type { Comparisons, MetricValues, Row, Table, WrongFigure } from '../../d
 import { wrongFigures } from '../../rows.ts';
 
 /**
- * The table with figures that cannot be right, besides those that it has already. Their changes are not shown, and neither
- * are those against a figure that cannot be right.
+ * Adds figures that cannot be right to those that the table already has. Changes of them and against them are not
+ * shown.
  */
 export function withWrongFigures(table: Table, found: readonly WrongFigure[], { metrics: known }: Catalog): Table {
   const { columns, rows, totals } = table;
@@ -26,7 +26,7 @@ export function withWrongFigures(table: Table, found: readonly WrongFigure[], { 
   };
 }
 
-/** The comparisons with the metrics whose change is not shown. */
+/** Marks in each comparison the metrics whose change is not shown. */
 function marked(compare: Comparisons, metrics: readonly Metric[], isWrong: (metric: string) => boolean): Comparisons {
   return Object.fromEntries(
     Object.entries(compare).map(([kind, figures]) => {

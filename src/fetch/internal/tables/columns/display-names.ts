@@ -3,10 +3,10 @@ import type { ReportResponse } from '../../../../contract/report.ts';
 import type { Replacement } from '../../../../plan/plan.ts';
 import type { Table } from '../../../dataset.ts';
 
-/** Names by id, from a report's `labels`. A map: ids come from outside. */
+/** Names by id, from a report's `labels`. A map, because the ids come from outside. */
 export type DisplayNames = ReadonlyMap<string, string>;
 
-/** What a report says by metric id, also by the id of the metric that replaces it. */
+/** Looks up what a report sets for a metric id, also under the id of the metric that replaces it. */
 export function byMetric<Said>(
   said: Readonly<Record<string, Said>> | undefined,
   sections: readonly { readonly replaced?: readonly Replacement[] }[],
@@ -24,7 +24,7 @@ const renamed = <Named extends { readonly label: string }>(named: Named, id: str
   return label === undefined ? named : { ...named, label };
 };
 
-/** The catalog with a report's names of metrics, dimensions and their values. */
+/** Puts a report's names of metrics, dimensions and their values into the catalog. */
 export function renamedCatalog(catalog: Catalog, names: DisplayNames): Catalog {
   if (names.size === 0) return catalog;
   return {
@@ -37,13 +37,13 @@ export function renamedCatalog(catalog: Catalog, names: DisplayNames): Catalog {
   };
 }
 
-/** A table with a report's name of its bucket. */
+/** Puts a report's name for the bucket into a table. */
 export const renamedBucket = (table: Table, names: DisplayNames): Table => ({
   ...table,
   columns: table.columns.map((column) => (column.kind === 'time' ? renamed(column, 'bucket', names) : column)),
 });
 
-/** A response with a report's name of its bucket. The other columns are named by the catalog. */
+/** Puts a report's name for the bucket into a response. The other columns get their names from the catalog. */
 export function renamedResponse(response: ReportResponse, names: DisplayNames): ReportResponse {
   if (!names.has('bucket')) return response;
   const rename = (column: ReportResponse['columns'][number]) =>

@@ -6,7 +6,7 @@ type Figures = Pick<NonNullable<Table['totals']>, 'compare' | 'toDate'> & {
   readonly values: Readonly<Record<string, unknown>>;
 };
 
-/** The size of a metric's largest figure among its own, compared and to-date ones; undefined without any. */
+/** The size of a metric's largest figure among current, compared and to-date ones; undefined if it has none. */
 function largestOf({ values, compare, toDate }: Figures, metric: string): number | undefined {
   const others: readonly (MetricValues | undefined)[] = [
     ...Object.values(compare ?? {}).map((compared) => compared?.values),
@@ -19,7 +19,7 @@ function largestOf({ values, compare, toDate }: Figures, metric: string): number
   return sizes.length === 0 ? undefined : Math.max(...sizes);
 }
 
-/** The largest totals and the largest rows of each measure. */
+/** For each measure, its largest total and the largest figure in its rows. */
 function largestByMeasure(tables: readonly Table[]) {
   const totals = new Map<string, number>();
   const rows = new Map<string, number>();
@@ -41,8 +41,8 @@ function largestByMeasure(tables: readonly Table[]) {
 }
 
 /**
- * The tables with one unit for each duration in all of them: the one that `units` gives to it or to another statistic of
- * the same thing, otherwise the one that fits its largest total, or where it has no totals its largest row. Values stay
+ * Gives each duration one unit in all tables: the one that `units` sets for it or for another statistic of the same
+ * measure, otherwise the one that fits its largest total, or its largest row if it has no totals. Values stay in
  * seconds. Pure.
  */
 export function withDisplayUnits(

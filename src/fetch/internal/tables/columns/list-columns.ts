@@ -6,26 +6,26 @@ import type { Column, Value } from '../../../dataset.ts';
 
 /** Infers a list's columns from its records. */
 export interface ListColumnCollector {
-  /** The record's scalar values; lists and objects are left out. */
+  /** Returns the record's scalar values; lists and objects are left out. */
   addRecord(record: ListRecord): Record<string, Value>;
-  /** Id and name first, then every other scalar field, in the order of appearance. */
+  /** Id and name first, then all other scalar fields in the order in which they first appear. */
   columns(): Column[];
-  /** Fields with lists or objects, in the order of appearance. */
+  /** Fields with lists or objects, in the order in which they first appear. */
   leftOut(): string[];
 }
 
-/** Names of a list's fields and of the codes in them. */
+/** Names for the fields of a list and for the codes in them. */
 export interface ListNames {
-  /** Its dimensions of the list's records name the codes of the fields of the same name. */
+  /** Dimensions of the list's records. They name the codes in fields of the same name. */
   readonly catalog: Pick<Catalog, 'dimensions'>;
-  /** The report's, by field, dimension or code. They come first. */
+  /** The report's names, by field, dimension or code. They take precedence. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The dimension of a list's field: `review_status` of `profiles` is `profile.review_status`. */
 const dimensionOf = (list: ListCall['list'], field: string): string => `${list.replace(/s$/, '')}.${field}`;
 
-/** These name a record: a text that equals a code is no code. */
+/** These fields name a record, so a value that equals a code is not a code. */
 const RECORD_NAMES: ReadonlySet<string> = new Set(['id', 'name']);
 
 export function listColumnCollector(
@@ -36,7 +36,7 @@ export function listColumnCollector(
   const nested = new Set<string>();
   const names = new Map(Object.entries(labels));
   const dimensions = new Map(catalog.dimensions.map((dimension) => [dimension.id, dimension]));
-  /** Codes that the report names, by field. */
+  /** Codes that the report has names for, by field. */
   const named = new Map<string, Set<string>>();
   const collectCode = (field: string, value: Value): void => {
     if (typeof value !== 'string' || !names.has(value) || RECORD_NAMES.has(field)) return;

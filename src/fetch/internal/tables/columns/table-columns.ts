@@ -5,12 +5,12 @@ import type { FilterDescription } from '../../../../i18n/note.ts';
 import { excludesKind, isReadableLabel } from '../../../answer-checks/column-checks.ts';
 import type { Column } from '../../../dataset.ts';
 
-/** For a bucket that the response does not describe, as the service calls it otherwise. */
+/** The service's usual names, for a bucket that the response does not describe. */
 const BUCKET_LABELS = { day: 'Day', week: 'Week', month: 'Month' } as const satisfies Record<Granularity, string>;
 
 /**
- * Bucket, dimensions and metrics of the section, described by the catalog. The response describes what the catalog does
- * not have: the bucket, and metrics that it does not list; not by the label of another column.
+ * The section's bucket, dimensions and metrics, described by the catalog. The response describes only the bucket and
+ * metrics that the catalog lacks, and never with the label of another column.
  */
 export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
   const described = new Map(response.columns.map((column) => [column.name, column]));
@@ -76,7 +76,7 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
   return [...time, ...dimensions, ...metrics];
 }
 
-/** The filters with the catalog's labels: Risk is High or Severe. */
+/** The section's filters with the catalog's labels, e.g. Risk is High or Severe. */
 export function filtersOf(section: Section, catalog: Catalog): FilterDescription[] {
   return (section.filters ?? []).map(({ dimension: id, op, values }) => {
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);

@@ -19,7 +19,7 @@ import { withoutValuesBeforeData } from '../data-start.ts';
 import { type PartnerAnswer, partnerRange, partnerRows, partnerTotals, pickMetrics } from './partner-answers.ts';
 
 export interface CompareInput {
-  /** Request and response of the whole table. */
+  /** Request and response for the whole table. */
   readonly request: ReportRequest;
   readonly response: ReportResponse;
   readonly partners: readonly PartnerAnswer[];
@@ -31,27 +31,27 @@ export interface CompareInput {
   readonly running: boolean;
 }
 
-/** A comparison of a table, and the figures of its rows and totals. */
+/** Compares a table: knows the compared days, and finds the figures for its rows and totals. */
 export interface TableComparer {
   readonly comparison: TableComparison;
-  /** The first of the compared days, for each metric's first day with data. */
+  /** The first of the compared days. A metric's data may begin later. */
   readonly from: string | undefined;
-  /** Of totals, and of rows without a bucket. */
+  /** Whether totals, and rows without a bucket, can be compared. */
   readonly likeness: TotalsComparison;
-  /** Of the range and of the compared one, where they differ. */
+  /** The number of days in the range and in the compared range, if they differ. */
   readonly days: readonly [number, number] | null;
   readonly ofRow: (row: ReportRow) => ComparedFigures | undefined;
   readonly ofTotals: () => ComparedFigures | undefined;
 }
 
-/** The days of a table; undefined for current counts. */
+/** The days that a table covers; undefined for current counts. */
 export function rangeOf({ request, response }: Pick<CompareInput, 'request' | 'response'>): DateRange | undefined {
   if (request.time?.from === undefined) return undefined;
   const range = response.meta.range ?? requestRange(request);
   return range === undefined ? undefined : { from: range.from, to: range.to };
 }
 
-/** How the rows and totals of a table are compared. */
+/** Creates the comparer of a table for one kind of comparison. */
 export function tableComparer(kind: ComparisonKind, input: CompareInput): TableComparer {
   const range = rangeOf(input);
   if (kind === 'previous_period') return previousPeriodComparer(input, range);
@@ -59,7 +59,7 @@ export function tableComparer(kind: ComparisonKind, input: CompareInput): TableC
   if (before === undefined) return previousYearComparer(input, range);
   const previous = previousPeriodComparer(input, range);
   const { range: reported } = previous.comparison;
-  // A service may compare with other days, which are then no year before.
+  // If the service compares with other days, they are not the same days a year before.
   if (reported !== null && !sameDays(reported, before)) return previousYearComparer({ ...input, partners: [] }, range);
   return { ...previous, comparison: { ...previous.comparison, kind } };
 }
@@ -81,7 +81,7 @@ interface MatchedBucket {
 
 const NO_PARTNER: MatchedBucket = { partner: undefined, unlike: 'no_partner' };
 
-/** Matches each bucket of the range with its partner, by label. */
+/** Matches each bucket of the range with the bucket it is compared with, by label. */
 function bucketMatcher(
   range: DateRange,
   granularity: Granularity,
@@ -97,12 +97,12 @@ function bucketMatcher(
   return (label) => matched.get(label ?? '') ?? NO_PARTNER;
 }
 
-/** The service pairs the n-th bucket with the n-th of the previous period (specification §2.7). */
+/** The service compares the n-th bucket with the n-th of the previous period (specification §2.7). */
 function previousPeriodComparer(input: CompareInput, range: DateRange | undefined): TableComparer {
   const { request, response, metrics, context } = input;
   const { meta, totals } = response;
   const reported = meta.compare_range == null ? null : { from: meta.compare_range.from, to: meta.compare_range.to };
-  // Computed like the service if it does not report them.
+  // If the service does not report the days, they are computed by its rule.
   const days = reported ?? (range === undefined ? undefined : previousPeriod(range));
   const names = metrics.map(({ id }) => id);
   const granularity = request.time?.granularity;
@@ -142,7 +142,8 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
   const names = metrics.map(({ id }) => id);
   const find = (of: PartnerAnswer['of']) => partners.find((one) => one.kind === 'previous_year' && one.of === of);
   const expected = range === undefined ? undefined : partnerOf(range, 'previous_year', context.calendar);
-  // A service may answer with other days. Buckets are matched by their labels, totals only with the year before.
+  // A service may answer for other days. Buckets are matched by their labels, but totals only with the exact year
+  // before.
   const ofYear = (partner: PartnerAnswer | undefined) =>
     partner !== undefined && expected !== undefined && sameDays(partnerRange(partner), expected) ? partner : undefined;
   const ofTotals = ofYear(find('totals'));
@@ -183,7 +184,7 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
     days: differentLengths(range, days ?? undefined),
     ofRow: (row) => {
       if (match === undefined) {
-        // A single row is a total.
+        // A single row is the total.
         if (find('rows') === undefined) return totalFigures();
         if (lookUp === undefined || rowDays === null) return { values: {}, unlike: 'no_partner' };
         return comparedTotals(withoutValuesBeforeData(lookUp(row, undefined, names), rowDays.from, metrics), likeness);
@@ -204,11 +205,11 @@ export const comparedFigures = (values: MetricValues, unlike: UnlikeReason | und
   ...(unlike === undefined ? {} : { unlike }),
 });
 
-/** Of totals, and of rows without a bucket. */
+/** The compared figures of totals, and of rows without a bucket. */
 export const comparedTotals = (values: MetricValues, likeness: TotalsComparison): ComparedFigures =>
   comparedFigures(values, likeness.compared ? undefined : likeness.unlike);
 
-/** The figures of all comparisons; undefined if none has any. */
+/** The figures of all comparisons; undefined if no comparison has any. */
 export function comparisonsOf<Comparer extends { readonly comparison: { readonly kind: ComparisonKind } }>(
   comparers: readonly Comparer[],
   figures: (comparer: Comparer) => ComparedFigures | undefined,

@@ -8,15 +8,15 @@ import type { TableNote } from '../../../notes.ts';
 import { dataStartsAfter } from '../data-start.ts';
 import type { TableComparer } from './compare-figures.ts';
 
-/** A comparison of a table, as its notes need it. */
+/** What the notes need to know about a comparison of a table. */
 export type NotedComparison = Pick<TableComparer, 'from' | 'likeness' | 'days'> & {
   readonly comparison: Pick<TableComparison, 'kind'>;
 };
 
-/** A table of answers or of readings. */
+/** A table, made from responses or from readings. */
 interface ComparedTable {
   readonly granularity: Granularity | undefined;
-  /** Its days; undefined for current counts. */
+  /** The days that it covers; undefined for current counts. */
   readonly range: DateRange | undefined;
   readonly metrics: readonly Metric[];
   readonly rows: readonly Row[];
@@ -26,7 +26,10 @@ interface ComparedTable {
   readonly ofReadings?: true;
 }
 
-/** Why changes are not shown, and which are although their ranges are unlike. None makes the table incomplete. */
+/**
+ * Notes on changes that are not shown, and on those shown although their ranges differ. None makes the table
+ * incomplete.
+ */
 export function comparisonNotes(context: ComparedTable): TableNote[] {
   const { comparers, metrics } = context;
   if (comparers.length === 0) return [];
@@ -68,7 +71,7 @@ function unlikeRows({ granularity, range, rows, comparers }: ComparedTable): Tab
       const others = unlike.size > Number(first) + Number(last);
       return [{ kind, first, last, others }];
     });
-    // Comparisons whose buckets are the same ones share a part of the sentence.
+    // Comparisons that affect the same buckets share a part of the sentence.
     const parts = new Map<string, typeof places>();
     for (const place of places) {
       const key = JSON.stringify([place.first, place.last, place.others]);
@@ -85,7 +88,7 @@ function unlikeRows({ granularity, range, rows, comparers }: ComparedTable): Tab
   return [{ code: 'unlike', message: { id: 'unlike_rows', of: { granularity, reasons } }, incomplete: false }];
 }
 
-/** Of totals, and of rows without a bucket, which count as totals. */
+/** Totals that cannot be compared. Rows without a bucket count as totals. */
 function unlikeTotals({ granularity, rows, comparers, hasTotals, ofReadings }: ComparedTable): TableNote[] {
   if (!hasTotals && (granularity !== undefined || rows.length === 0)) return [];
   const totals = comparers.flatMap(({ comparison: { kind }, likeness, days }): UnlikeTotals[] => {
@@ -104,7 +107,7 @@ function unlikeTotals({ granularity, rows, comparers, hasTotals, ofReadings }: C
   ];
 }
 
-/** Metrics whose data begins within the compared days, or within those of the figures to date. */
+/** Metrics whose data begins within the compared days, or within the days of the figures to date. */
 export function comparisonStartNotes({
   metrics,
   comparers,

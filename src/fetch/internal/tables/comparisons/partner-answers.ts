@@ -15,15 +15,18 @@ export interface IdentifiedAnswer extends CallAnswer {
   readonly call: string;
 }
 
-/** The figures of other days that belong to a table, with the responses that they were read from. */
+/** The figures of other days that a table is compared with, and the responses that they were read from. */
 export interface PartnerAnswer extends Pick<PartnerPlan, 'kind' | 'of' | 'range' | 'request'> {
   readonly response: ReportResponse;
   readonly answers: readonly CallAnswer[];
-  /** Metrics whose totals neither a call nor a sum of calls gives. */
+  /** Metrics without a known total: no call reports it, and no sum of calls gives it. */
   readonly undefinedTotals?: readonly string[] | undefined;
 }
 
-/** The response to the request for a whole table: of its only call, or joined. Its rows are running by date. */
+/**
+ * The response for a whole table: that of its only call, or joined from several. Its rows are marked as running by
+ * date.
+ */
 export function tableResponse(
   { join, baseJoin }: Pick<PartnerPlan, 'join' | 'baseJoin'>,
   answers: readonly [IdentifiedAnswer, ...IdentifiedAnswer[]],
@@ -41,7 +44,7 @@ export function tableResponse(
     : withBaseValues(joined, joinAnswers(baseJoin, byCall, catalog), baseJoin.request);
 }
 
-/** The values of these metrics that are present. */
+/** Picks the values of these metrics, as far as they are present. */
 export function pickMetrics(
   values: Readonly<Record<string, unknown>> | null | undefined,
   names: readonly string[],
@@ -54,7 +57,7 @@ export function pickMetrics(
   );
 }
 
-/** The totals of a partner: those of the service, or its single row without bucket or group. */
+/** The totals of a partner: those from the service, or its single row without bucket and group. */
 export function partnerTotals({ request, response }: Pick<PartnerAnswer, 'request' | 'response'>) {
   if (request.include !== undefined) return response.totals ?? undefined;
   const isSingle = (request.dimensions ?? []).length === 0 && request.time?.granularity === undefined;
@@ -65,8 +68,8 @@ const groupKey = (bucket: string | undefined, row: Readonly<Record<string, unkno
   JSON.stringify([bucket ?? null, ...dimensions.map((id) => row[id] ?? null)]);
 
 /**
- * Looks up the row of the same group in a bucket of the partner. A group that is absent from a complete response had no
- * events: its counts are 0, the rest is undefined. Of a truncated response nothing is known.
+ * Finds the row of the same group in a bucket of the partner. A group that is absent from a complete response had no
+ * events: its counts are 0, and the rest is undefined. In a truncated response nothing is known about it.
  */
 export function partnerRows(
   { request, response }: Pick<PartnerAnswer, 'request' | 'response'>,
@@ -80,7 +83,8 @@ export function partnerRows(
   return (row, bucket, names) => {
     const found = rows.get(groupKey(bucket, row, dimensions));
     if (found !== undefined) return pickMetrics(found, names);
-    // A group has a row in every bucket (specification §2.8, rule 1), as has a table without groups: a missing one is unknown.
+    // Every group has a row in every bucket (specification §2.8, rule 1), and so does a table without groups. If such a
+    // row is missing, its figures are unknown.
     const isUnknown =
       response.meta.truncated || dimensions.length === 0 || groups.has(groupKey(undefined, row, dimensions));
     const absent = names.filter((id) => requested.has(id));
@@ -88,7 +92,7 @@ export function partnerRows(
   };
 }
 
-/** The days of a partner, as the service reports them. */
+/** The days of a partner that the service reports. */
 export const partnerRange = ({ request, response, range }: PartnerAnswer) => {
   const { from, to } = response.meta.range ?? requestRange(request) ?? range;
   return { from, to };

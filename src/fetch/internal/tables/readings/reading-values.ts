@@ -9,7 +9,7 @@ export interface DayReading {
   readonly groups: ReadonlyMap<string | null, MetricValues>;
 }
 
-/** The readings of one question that a table shows, by day. */
+/** The readings of one kind that a table shows, by day. */
 export interface DayReadings {
   readonly question: string;
   /** Undefined for a gap. */
@@ -17,8 +17,8 @@ export interface DayReadings {
 }
 
 /**
- * The readings by day. A day is a gap without one, with one that lacks a metric (a row is whole or has no values), and with
- * one that was taken on another day of the report's zone.
+ * Indexes readings by day. A day is a gap if it has no reading, if the reading lacks a metric (a row is either whole or
+ * has no values), or if it was taken on another day in the report's time zone.
  */
 export function dayReadings(
   question: string,
@@ -36,7 +36,10 @@ export function dayReadings(
   return { question, of: (day) => (day === undefined ? undefined : days.get(day)) };
 }
 
-/** A group that is absent from a stored reading has a count of 0: readings are complete. Null throughout for a gap. */
+/**
+ * The values of a group on a day. Readings are complete, so a group that is absent has a count of 0. In a gap all
+ * values are null.
+ */
 export function groupValues(
   day: DayReading | undefined,
   group: string | null,

@@ -39,20 +39,20 @@ export interface ReadingsTableInput {
   readonly org: string;
   readonly section: Section;
   readonly catalog: Catalog;
-  /** The section's own, or the report's. */
+  /** The section's own period, or the report's. */
   readonly period: Period;
   readonly comparisons: readonly ComparisonKind[];
   readonly calendar?: FiscalCalendar | undefined;
   readonly replaced?: readonly Replacement[] | undefined;
   readonly readings: ReadingsSource;
-  /** Epoch ms: later readings are not due yet. */
+  /** Epoch ms; readings after it are not due yet. */
   readonly now: number;
 }
 
 /**
- * The table of a section of current counts whose values are readings: of each bucket, or of the whole period, that of its
- * last day. A gap has no values, and a note names its days. Undefined where readings do not answer the section: its counts
- * are then those of now.
+ * The table of a section of current counts with stored readings as values: for each bucket, or for the whole period,
+ * the reading of its last day. A gap has no values, and a note names its days. Undefined if readings cannot answer the
+ * section; it then gets the current counts.
  */
 export async function readingsTable(input: ReadingsTableInput): Promise<Table | undefined> {
   const { org, section, catalog, period, readings, now, calendar = {} } = input;
@@ -63,7 +63,7 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
   const range: DateRange = { from: period.from, to: period.to };
   const buckets = bucketsOf(range, granularity);
 
-  // The partners' days do not depend on what is stored, only whether they are compared.
+  // The partners' days are always the same. Only whether they are compared depends on what is stored.
   const partnersIf = (isSettled: (day: string) => boolean): PartnerDays[] =>
     input.comparisons.map((kind) => partnerDays(kind, { range, buckets, granularity, timezone, calendar, isSettled }));
   const expected = partnersIf(() => true);
@@ -143,7 +143,7 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
   };
 }
 
-/** The counts at the end of the period: those of the whole, never sums. */
+/** The counts at the end of the period, from the reading without groups. They are never sums. */
 function totalsOf(
   range: DateRange,
   partners: readonly PartnerDays[],
@@ -159,7 +159,7 @@ function totalsOf(
   };
 }
 
-/** Which reading values are of, or which gap; none for a comparison without a partner. */
+/** Which reading the values come from, or which gap. Empty for a comparison without a partner. */
 function tableReading(
   readings: DayReadings,
   day: string | undefined,
@@ -204,14 +204,14 @@ function totalReadings(range: DateRange, partners: readonly PartnerDays[], whole
   ];
 }
 
-// None of these makes the table incomplete: a retry would not help.
+// No such note makes the table incomplete, because a retry would not help.
 const readAt = (at: string, timezone: string, granularity: NonNullable<Table['granularity']>): TableNote => ({
   code: 'read_at',
   message: { id: 'read_at', of: { at, timezone, granularity } },
   incomplete: false,
 });
 
-/** Days without a reading: those that were missed, and those whose reading is still to come. */
+/** Notes on days without a reading: those that were missed, and those whose reading is not due yet. */
 function unreadNotes(days: readonly string[], isDue: (day: string) => boolean): TableNote[] {
   const missed = days.filter(isDue);
   const coming = days.filter((day) => !isDue(day));
@@ -243,7 +243,7 @@ const limited = (rows: number): TableNote => ({
   incomplete: false,
 });
 
-/** The days that a table of readings is compared with: the reading of the last day of each partner is its value. */
+/** The days that a table of readings is compared with. The value of each partner is the reading of its last day. */
 interface PartnerDays extends NotedComparison {
   readonly comparison: TableComparison;
   /** The partner of each bucket, or of the whole range. */
@@ -257,7 +257,7 @@ interface PartnerInput {
   readonly granularity: Granularity | undefined;
   readonly timezone: string;
   readonly calendar: FiscalCalendar;
-  /** Whether the reading of a day is stored, or its hour is over. */
+  /** Whether the reading of a day is stored, or the time to take it has passed. */
   readonly isSettled: (day: string) => boolean;
 }
 
@@ -266,7 +266,7 @@ function partnerDays(
   { range, buckets, granularity, timezone, calendar, isSettled }: PartnerInput,
 ): PartnerDays {
   const days = partnerOf(range, kind, calendar);
-  // A reading is final before its day has ended: `isSettled` tells instead.
+  // A reading is final before its day has ended, so `isSettled` decides instead of `asOf`.
   const context: ComparisonContext = { timezone, asOf: Number.POSITIVE_INFINITY, calendar };
   const likeness: TotalsComparison = isSettled(range.to)
     ? compareTotals(range, days, context)
