@@ -3,7 +3,7 @@ import { checkEmailTemplates } from './email/check-templates.ts';
 import { checkPackTemplates } from './formats/pdf/check-templates.ts';
 
 /**
- * Checks the organization's templates of e-mails and PDFs by filling each with sample data.
+ * Checks an organization's e-mail and PDF templates by filling each with sample data.
  * @param folder the value of `DOCKET_TEMPLATES`
  */
 export const checkTemplates = async (folder: string): Promise<Diagnostic[]> => [

@@ -12,22 +12,25 @@ export interface NameVariables {
   readonly org: string;
   readonly report: string;
   readonly title: string;
-  /** Only in the pack of a value. */
+  /** Only in the report of one `split` value. */
   readonly split?: { readonly value: string; readonly label: string; readonly slug: string };
-  /** Only for a file that contains a single section. */
+  /** Only for a file with a single section. */
   readonly section?: { readonly id: string; readonly title: string };
-  /** Ends the name whatever the template says, e.g. ` (corrected, replaces the edition of 3 Nov 2026)`. */
+  /**
+   * Added at the end of every name, whatever the template says, e.g. ` (corrected, replaces the edition of 3 Nov
+   * 2026)`.
+   */
   readonly ending?: string;
 }
 
-/** Renders a file name: safe on every system, with the extension, at most 120 characters. Throws `template.invalid`. */
+/** Renders a file name with its extension: safe on every system, at most 120 characters. Throws `template.invalid`. */
 export function renderFileName(
   template: string,
   { ending = '', ...variables }: NameVariables,
   extension: `.${string}`,
 ): string {
   const text = renderTemplate(template, variables, `the name of a ${extension} output`).trim();
-  // A workbook with macros has the other ending, whichever of the two its name was given.
+  // A workbook with macros needs the other extension, even if the template's name ends in one of the two.
   const ends = extension === '.xlsm' || extension === '.xlsx' ? ['.xlsm', '.xlsx'] : [extension];
   const given = ends.find((ending) => text.toLowerCase().endsWith(ending)) ?? '';
   const stem = text.slice(0, text.length - given.length);
@@ -37,8 +40,8 @@ export function renderFileName(
 const DEFAULT_SECTION_NAME = '{{ title }} {{ period.label }}';
 
 /**
- * What the names of a section's files begin with. Truncates a long title rather than the section's id, which makes the names
- * unique. Throws `template.invalid`.
+ * The beginning of the names of a section's files. A long title is truncated rather than the section's id, which makes
+ * the names unique. Throws `template.invalid`.
  * @param options `added` to the default name, e.g. the section's id; `longestSuffix` of the files
  */
 export function sectionFileStem(
@@ -53,7 +56,7 @@ export function sectionFileStem(
   return safeFileName(name.slice(0, -extension.length), suffix).slice(0, -longestSuffix.length);
 }
 
-/** What ends the names of a corrected edition's files: another name than that of the edition that it replaces. */
+/** The ending for the file names of a corrected edition, so that they differ from those of the replaced edition. */
 export function nameEnding({ correction, period }: Pick<Dataset, 'correction' | 'period'>, locale?: string): string {
   const at = correction === undefined ? undefined : new Date(correction.replaces.at);
   if (at === undefined || Number.isNaN(at.getTime())) return '';
@@ -61,7 +64,7 @@ export function nameEnding({ correction, period }: Pick<Dataset, 'correction' | 
   return ` (${messagesFor(locale).review.correctedFile(day)})`;
 }
 
-/** Throws `render.failed` for two files whose names differ at most in case. */
+/** Throws `render.failed` if the names of two files are equal, ignoring case. */
 export function assertDistinctNames(files: readonly { readonly name: string; readonly label: string }[]): void {
   const taken = new Map<string, string>();
   for (const { name, label } of files) {

@@ -3,8 +3,8 @@ import { type Dataset, isTextTable, type Row } from '../fetch/dataset.ts';
 import { rowBatches, type YieldToEventLoop } from '../fetch/rows.ts';
 
 /**
- * SHA-256 (hex) over the values of the tables: column names, rows, previous period, totals. Labels and the time of
- * computation are not included. Yields to the event loop every few hundred rows.
+ * SHA-256 (hex) of the tables' values: column names, rows, previous period, totals. Labels and the time of computation
+ * are not included. Yields to the event loop every few hundred rows.
  */
 export async function hashFigures(
   { tables }: Pick<Dataset, 'tables'>,
@@ -12,13 +12,14 @@ export async function hashFigures(
 ): Promise<string> {
   const hash = createHash('sha256');
   for (const table of tables) {
-    // A text has no figures: adding one changes none.
+    // A text section has no figures, so adding one changes no hash.
     if (isTextTable(table)) continue;
     const { id, columns, rows, totals, trend } = table;
     const names = columns.map(({ name }) => name);
     const valuesOf = (values: Row['values'] | undefined) => values && names.map((name) => values[name] ?? null);
     const rowJson = ({ values, compare, toDate }: Pick<Row, 'values' | 'compare' | 'toDate'>): string => {
-      // Without the newer comparisons as before, so that hashes of figures sent by older versions match.
+      // If the newer comparisons are absent, the input is the same as before them, so that hashes of older versions
+      // still match.
       const more = [compare?.previous_year?.values, toDate].map(valuesOf);
       const hashed = [valuesOf(values), valuesOf(compare?.previous_period?.values)];
       return `${JSON.stringify(more.some((part) => part !== undefined) ? [...hashed, ...more] : hashed)}\n`;

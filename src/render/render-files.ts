@@ -14,15 +14,15 @@ import { compressFiles } from './formats/compress.ts';
 import { type Format, type FormatContext, formatOf, type PlannedFile } from './formats/format.ts';
 
 export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets' | 'outputs'> {
-  /** Where the files are created; it exists. */
+  /** The folder in which the files are created. It must exist. */
   readonly folder: string;
   /** By output format. */
   readonly secrets?: Readonly<Record<string, FormatContext['secrets']>> | undefined;
-  /** The formats that an e-mail attaches: their files are bundled where the format provides it. */
+  /** The formats that an e-mail attaches. Their files are bundled if the format supports it. */
   readonly bundled?: readonly string[] | undefined;
 }
 
-/** The files of all outputs, bundles last. */
+/** Plans the files of all outputs, bundles last. */
 async function planFiles(
   dataset: Dataset,
   outputs: readonly Output[],
@@ -56,7 +56,7 @@ async function planFiles(
   return [...files, ...bundles];
 }
 
-/** A file of this size is read at once: it takes less time than the calls of a stream. */
+/** A file up to this size is read at once, which is faster than a stream. */
 const SMALL_FILE_BYTES = 64 * 1024;
 
 async function fileSha256(path: string, bytes: number): Promise<string> {
@@ -66,7 +66,10 @@ async function fileSha256(path: string, bytes: number): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Calls that wait for no disk are synchronous: they run in a thread that has nothing else to do, and cost a tenth there. */
+/**
+ * Uses synchronous calls where nothing waits for the disk: the render thread has nothing else to do, and they cost a
+ * tenth there.
+ */
 async function createArtifact(file: PlannedFile, folder: string, earlier: readonly Artifact[]): Promise<Artifact> {
   const temporary = join(folder, `.docket-${earlier.length}.part`);
   const path = join(folder, file.name);
@@ -86,9 +89,9 @@ async function createArtifact(file: PlannedFile, folder: string, earlier: readon
 }
 
 /**
- * Creates the files of a report's outputs. A file gets its name only when it is complete. After a failure the files
- * created before are removed.
- * Throws `template.invalid`, `disk.unavailable` or `render.failed`; when `signal` is aborted, its reason.
+ * Creates the files of a report's outputs. A file gets its name only when it is complete. After a failure, the files
+ * created before are removed. Throws `template.invalid`, `disk.unavailable` or `render.failed`, or the reason of
+ * `signal` when it is aborted.
  */
 export async function renderFiles(
   dataset: Dataset,

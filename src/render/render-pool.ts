@@ -10,19 +10,22 @@ import type { Dataset, Table } from '../fetch/dataset.ts';
 import type { RenderTask, RenderTaskResult, RowChunk, SerializedError, SerializedTable } from './render-task.ts';
 import type { Rendered, Renderer } from './renderer.ts';
 
-/** Rows sent per turn of the event loop: some thousand cells, a few milliseconds. */
+/** Rows sent per turn of the event loop: a few thousand cells, which take a few milliseconds. */
 export const ROWS_PER_CHUNK = 250;
 
-/** Heap limit of a thread: a workbook of two million cells needs a fraction, and the process must survive one that needs more. */
+/**
+ * Heap limit of a thread. A workbook of two million cells needs a fraction of it; if one needs more, only the thread
+ * must die.
+ */
 const MAX_MEMORY_MB = 1024;
-/** An idle thread ends after this and frees its memory; starting another takes about a second. */
+/** An idle thread ends after this time and frees its memory. Starting another takes about a second. */
 const IDLE_TIMEOUT_MS = MINUTE_MS;
-/** The time that a stopped task has to clean up before its thread is terminated. */
+/** How long a stopped task may clean up before its thread is terminated. */
 const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
 export interface RenderPool {
   readonly render: Renderer;
-  /** Starts a thread ahead of a first report that will surely be rendered; it loads while others fetch. */
+  /** Starts a thread before the first report is ready to render, so that it loads while the data is fetched. */
   warmUp(): void;
   close(): Promise<void>;
 }
@@ -30,13 +33,13 @@ export interface RenderPool {
 export interface RenderPoolOptions {
   readonly threads?: number;
   readonly memoryMb?: number;
-  /** The thread's module. Its default export is the result of `createRenderTask`. */
+  /** The module that a thread runs. Its default export is the result of `createRenderTask`. */
   readonly entry: URL;
 }
 
 /**
  * Renders in worker threads, so that the calling thread stays responsive. Threads start on demand. They have no
- * environment variables: secrets reach them only with a request.
+ * environment variables: secrets reach them only in a request.
  */
 export function renderPool({ threads, memoryMb = MAX_MEMORY_MB, entry }: RenderPoolOptions): RenderPool {
   let opened: Piscina<RenderTask, RenderTaskResult> | undefined;
@@ -67,7 +70,7 @@ export function renderPool({ threads, memoryMb = MAX_MEMORY_MB, entry }: RenderP
           : error;
       }
     },
-    // A thread that cannot start is told of by the report that needs it.
+    // If a thread cannot start, the report that needs it will fail with the error.
     warmUp: () => void open(1).on('error', () => {}),
     close: async () => {
       closed = true;
@@ -92,14 +95,14 @@ async function runTask(
   const claim = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const termination = new AbortController();
   let stopTimeout: NodeJS.Timeout | undefined;
-  // A few rows go with the request: messages for them would cost more than what is made of them.
+  // A few rows are sent with the request: separate messages would cost more than rendering them.
   const sent = rowsInMemory(dataset) <= ROWS_PER_CHUNK ? dataset : withoutRows(dataset);
   const begun = sent === dataset ? undefined : once(port, 'message');
   const result = pool.run(
     { request: { ...request, dataset: sent }, port: workerPort, claim },
     { transferList: [workerPort], signal: termination.signal },
   );
-  // A task cancelled before it begins is not awaited: its rejection must not be unhandled.
+  // Nobody awaits a task that is cancelled before it begins, so its rejection must be handled here.
   result.catch(() => {});
   let cancel: (() => void) | undefined;
   const cancelled = new Promise<never>((_, reject) => {
@@ -155,7 +158,7 @@ function unwrapResult(result: RenderTaskResult): Rendered {
     : new DocketError('run.cancelled', 'Rendering was cancelled.');
 }
 
-/** The error as thrown in the thread. Its cause has the thread's stack. */
+/** The error that was thrown in the thread. Its cause has the thread's stack. */
 function deserializeError({ json, retryable, transient, stack }: SerializedError): DocketError {
   const { code, message, correlation_id: correlationId, ...detail } = json;
   const cause = new Error(message);

@@ -3,9 +3,9 @@ import { type DocketError, type ErrorJson, toDocketError } from '../base/error.t
 import type { Dataset, Row, Table } from '../fetch/dataset.ts';
 import type { Rendered, Renderer, RenderRequest } from './renderer.ts';
 
-/** A table whose in-memory rows follow in chunks: copying a large table at once would block the sending thread. */
+/** A table whose in-memory rows follow in chunks. Copying a large table at once would block the sending thread. */
 export interface SerializedTable extends Omit<Table, 'rows'> {
-  /** Null when the rows follow in chunks. Rows in a file are read by this thread. */
+  /** Null if the rows follow in chunks. The render thread reads rows in a file itself. */
   readonly rows: Table['rows'] | null;
 }
 
@@ -13,18 +13,21 @@ export interface SerializedRequest extends Omit<RenderRequest, 'dataset'> {
   readonly dataset: Omit<Dataset, 'tables'> & { readonly tables: readonly SerializedTable[] };
 }
 
-/** Rows of the table at index `table`; `all` ends them. */
+/** Rows of the table at index `table`. `all` marks the end. */
 export type RowChunk = { readonly table: number; readonly rows: readonly Row[] } | 'all';
 
 export interface RenderTask {
   readonly request: SerializedRequest;
-  /** Sends `begun` where rows follow, then receives them in chunks. Closing the other end stops the task. */
+  /** The task sends `begun` if rows follow, then receives them in chunks. Closing the other end stops the task. */
   readonly port: MessagePort;
-  /** One shared number, at first 0. Set to 1 by the thread that begins the task, or by the caller who cancels it before. */
+  /**
+   * One shared number, 0 at first. It is set to 1 by the thread that begins the task, or by the caller that cancels it
+   * before.
+   */
   readonly claim: Int32Array;
 }
 
-/** A `DocketError` as sent between threads, where an error loses its class, fields and cause. */
+/** A `DocketError` as it is sent between threads, where an error loses its class, fields and cause. */
 export interface SerializedError {
   readonly json: ErrorJson;
   readonly retryable: boolean;
@@ -62,7 +65,7 @@ async function receiveRows(tables: readonly SerializedTable[], port: MessagePort
 
 const hasRows = (table: SerializedTable): table is Table => table.rows !== null;
 
-/** The function that a render thread runs: the counterpart of `renderPool`. */
+/** Creates the function that a render thread runs: the counterpart of `renderPool`. */
 export const createRenderTask =
   (render: Renderer) =>
   async ({ request, port, claim }: RenderTask): Promise<RenderTaskResult> => {

@@ -10,12 +10,15 @@ import type { Format } from './formats/format.ts';
 import { hashFigures } from './hash-figures.ts';
 import { type RenderOptions, renderFiles } from './render-files.ts';
 
-/** What the files and the e-mail of a report are created from: plain data, which can be sent to another thread. */
+/** All that the files and the e-mail of a report are created from: plain data, which can be sent to another thread. */
 export interface RenderRequest {
   readonly dataset: Dataset;
   readonly outputs: readonly Output[];
   readonly files: Omit<RenderOptions, 'signal' | 'run' | 'madeAt' | 'locale' | 'calendar'>;
-  /** `bodies`: what to render, the first one first, with the output formats that every e-mail of that body attaches. */
+  /**
+   * `bodies`: the bodies to render, the main one first, each with the output formats that every e-mail with it
+   * attaches.
+   */
   readonly mail: Omit<
     EmailOptions,
     'run' | 'madeAt' | 'locale' | 'calendar' | 'body' | 'attached' | 'logo' | 'classification'
@@ -24,30 +27,32 @@ export interface RenderRequest {
   };
   /** The run's id. */
   readonly run: string;
-  /** Epoch ms: the time of creation that all files and the e-mail show. */
+  /** Epoch ms: the creation time that all files and the e-mail show. */
   readonly madeAt: number;
-  /** BCP 47; `en-GB` when absent. */
+  /** BCP 47. Default: `en-GB`. */
   readonly locale?: string | undefined;
-  /** The organization's fiscal year, for sentences about changes. */
+  /** The organization's fiscal calendar, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
-  /** Whether `Rendered.figures` is requested. */
+  /** Whether to compute `Rendered.figures`. */
   readonly figures?: boolean;
 }
 
 export interface Rendered {
   readonly artifacts: readonly Artifact[];
   readonly mail: RunMail;
-  /** The hash of the figures (`hashFigures`). The render thread computes it, because a long list takes seconds. */
+  /**
+   * The hash of the figures (`hashFigures`). The render thread computes it, because it takes seconds for a long list.
+   */
   readonly figures?: string;
 }
 
 /**
- * Creates the files of a report and the body of its e-mail. When `signal` is aborted, it throws the signal's reason and
- * leaves no file. Throws `template.invalid` or `render.failed`.
+ * Creates the files of a report and the bodies of its e-mail. When `signal` is aborted, throws its reason and leaves no
+ * file. Throws `template.invalid` or `render.failed`.
  */
 export type Renderer = (request: RenderRequest, signal: AbortSignal) => Promise<Rendered>;
 
-/** Renders in the calling thread. */
+/** Creates a renderer that works in the calling thread. */
 export const createRenderer =
   (formats: readonly Format[]): Renderer =>
   async ({ dataset, outputs, files, mail, figures: isHashed, ...shared }, signal) => {

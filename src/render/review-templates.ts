@@ -5,16 +5,16 @@ import type { Definition } from '../definitions/schema/report-definition.ts';
 import { TEMPLATES } from './email/template.ts';
 import { MAIN_TEMPLATE, PACK_FOLDER, readOwnTemplates } from './formats/pdf/pack-templates.ts';
 
-/** A report, as far as its comments, approval and corrections go. */
+/** The parts of a report that comments, approval and corrections depend on. */
 type ReviewedReport = Pick<Definition, 'org' | 'report' | 'approval' | 'corrections' | 'sections' | 'outputs'> & {
   readonly deliveries: readonly object[];
 };
 
-/** The variables that show what people wrote, approved or corrected, in e-mails and PDFs alike. */
+/** The variables that show comments, approval and corrections, in e-mails and PDFs alike. */
 const REVIEW_VARIABLES = ['comments', 'approval', 'correction'] as const;
 type ReviewVariable = (typeof REVIEW_VARIABLES)[number];
 
-/** A template of the organization's folder, with what it can mention variables in. */
+/** A template in the organization's folder, with a check whether it mentions a variable. */
 interface OwnTemplate {
   readonly file: string;
   readonly code: string;
@@ -23,8 +23,8 @@ interface OwnTemplate {
 }
 
 /**
- * Own templates that leave out comments, the approval or the correction of a report that has them: they were made before
- * there were any. Warnings, one for each template.
+ * Warns about the organization's own templates that do not show comments, the approval or the correction of a report
+ * that uses these: the templates may be older than the feature. One warning for each template.
  * @param folder the value of `DOCKET_TEMPLATES`
  */
 export async function reviewTemplateWarnings(
@@ -56,13 +56,13 @@ export async function reviewTemplateWarnings(
 const has = ({ approval, corrections, sections }: ReviewedReport, name: ReviewVariable): boolean => {
   if (name === 'approval') return approval !== undefined;
   if (name === 'correction') return corrections !== undefined;
-  // Approvers comment reports whose sections ask for no comment as well.
+  // Approvers may also comment on reports whose sections have no `commentary`.
   return approval !== undefined || sections.some(({ commentary }) => commentary !== undefined);
 };
 
 const LIQUID = /\{\{.*?\}\}|\{%.*?%\}/gs;
 
-/** Words outside of Liquid's tags are text that everybody reads. */
+/** Only Liquid tags count: words outside of them are plain text. */
 const emailTemplates = (folder: string): readonly OwnTemplate[] =>
   Object.values(TEMPLATES).flatMap((name) => {
     const file = join(folder, 'email', name);
@@ -75,7 +75,7 @@ const emailTemplates = (folder: string): readonly OwnTemplate[] =>
     };
   });
 
-/** A `pack.typ` of the folder, with all other templates there. Without one the built-in `pack.typ` shows everything. */
+/** The folder's `pack.typ`, with all other templates there. Without one, the built-in `pack.typ` shows everything. */
 async function packTemplates(folder: string): Promise<readonly OwnTemplate[]> {
   const files = (await readOwnTemplates(folder)).filter(({ path }) => path.endsWith('.typ'));
   if (!files.some(({ path }) => path === MAIN_TEMPLATE)) return [];

@@ -10,7 +10,9 @@ import { formatDateRange, formatZonedInstant } from './figures/format-date.ts';
 import { UNDEFINED_TEXT } from './figures/format-value.ts';
 import { isUnlike, parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
 
-/** Facts about a table, one line each: what it covers and when it was computed, its filters, which figures are sums. */
+/**
+ * Facts about a table, one line each: what it covers and when it was computed, its filters, and which figures are sums.
+ */
 export const tableFacts = (
   dataset: Pick<Dataset, 'period' | 'sums'>,
   table: Table,
@@ -30,27 +32,30 @@ export function coverageFacts(dataset: Pick<Dataset, 'period'>, table: Table, lo
   if (table.range === null) return [];
   const covers = coverageText(table, table.range, locale);
   if (table.readings === undefined) return [words.computed(covers, at)];
-  // Of several readings the note says when the latest was taken.
+  // If there are several readings, the note says when the latest was taken.
   return [words.read(covers, table.granularity === null ? at : undefined)];
 }
 
-/** Whether its values are readings of current counts, taken, missed or still to come. */
+/** Whether its values are readings of current counts, whether taken, missed or still due. */
 export const isOfReadings = ({ readings }: Pick<Table, 'readings'>): boolean => readings !== undefined;
 
-/** The heading of totals. Those of readings over time are the counts of the last day, which add nothing up. */
+/** The heading of totals. For readings over time these are the counts of the last day, not sums. */
 export const totalHeading = (table: Pick<Table, 'readings' | 'granularity'>, { table: words }: Words): string =>
   table.granularity !== null && isOfReadings(table) ? words.lastDay : words.total;
 
-/** What a table is of, where it is not everything; in the pack of a value also where it is. */
+/**
+ * The filters of a table, if it does not cover everything. In the report of one `split` value, a table that covers
+ * everything says so.
+ */
 export function filterFacts(table: Pick<Table, 'filters' | 'unsplit'>, locale: string): readonly string[] {
   const words = messagesFor(locale).table;
   const filters = describeFilters(table, locale);
   return [...(table.unsplit ? [words.ofEverything] : []), ...(filters.length === 0 ? [] : [words.onlyWhere(filters)])];
 }
 
-/** Which figures are sums of several calls; empty where the service computed each. */
+/** Which figures are sums over several calls; empty if the service computed all of them. */
 export function sumFacts({ sums }: Pick<Dataset, 'sums'>, table: Table, locale: string): readonly string[] {
-  // A section may be called "constructor".
+  // A Map, because a section may be called "constructor".
   const of = new Map(Object.entries(sums ?? {})).get(table.id);
   if (of === undefined) return [];
   return [messagesFor(locale).table.sumsOfCalls(columnLabels(table, of.cells), columnLabels(table, of.totals))];
@@ -62,7 +67,7 @@ const columnLabels = ({ columns }: Table, names: readonly string[]): string[] =>
 function coverageText({ comparisons, toDate }: Table, range: NonNullable<Table['range']>, locale: string): string {
   const words = messagesFor(locale).table;
   const days = formatDateRange(range, locale);
-  // Where buckets and totals are compared with different days, those of the totals are named.
+  // If buckets and totals are compared with different days, the days of the totals are named.
   const others = comparisons.map(({ kind, range: whole, rows = null }) => {
     const other = whole ?? rows;
     return { kind, days: other === null ? null : formatDateRange(other, locale) };
@@ -71,7 +76,7 @@ function coverageText({ comparisons, toDate }: Table, range: NonNullable<Table['
   return toDate === undefined ? covers : words.coversToDate(covers, toDate.unit, formatDateRange(toDate.range, locale));
 }
 
-/** The table's filters, each as `Risk is High or Severe`. */
+/** The table's filters, e.g. `Risk is High or Severe`. */
 export function describeFilters({ filters }: Pick<Table, 'filters'>, locale: string = DEFAULT_LOCALE): string[] {
   const { filterIs, filterIsNot, search } = messagesFor(locale).table;
   return filters.map((filter: FilterDescription) => {
@@ -85,9 +90,9 @@ export function describeFilters({ filters }: Pick<Table, 'filters'>, locale: str
 
 const rangeDay = (table: Table, which: 'from' | 'to'): Date | undefined => parseCivilDate(table.range?.[which]);
 
-/** The first and the last bucket count only the days inside the range (specification §2.8, rule 4). */
+/** A note that the first and the last bucket count only their days inside the range (specification §2.8, rule 4). */
 function clippedBucketsNote(table: Table): TableNote | undefined {
-  // A reading is of the bucket's last day inside the range, which is noted; it counts no days.
+  // A reading belongs to the bucket's last day inside the range, which is noted. It counts no days.
   if (table.readings !== undefined) return undefined;
   const { granularity } = table;
   const from = rangeDay(table, 'from');
@@ -100,14 +105,14 @@ function clippedBucketsNote(table: Table): TableNote | undefined {
   return { code: 'partial', message: { id: 'buckets_clipped', of: { granularity, ...clipped } }, incomplete: false };
 }
 
-/** The notes of a table, and one about clipped first and last buckets. */
+/** The notes of a table, including one about clipped first and last buckets. */
 export function tableNotes(table: Table, locale: string = DEFAULT_LOCALE): Note[] {
   const clipped = clippedBucketsNote(table);
   const words = messagesFor(locale);
   return [...tableNotesOnce(table), ...(clipped === undefined ? [] : [clipped])].map((note) => formatNote(words, note));
 }
 
-/** What a file for programs says about its table, one sentence a line; empty where there is nothing to say. */
+/** What a data file says about its table, one sentence per line; empty if there is nothing to say. */
 export function tableDescription(
   dataset: Pick<Dataset, 'period' | 'sums'>,
   table: Table,
@@ -118,16 +123,17 @@ export function tableDescription(
   return [...tableFacts(dataset, table, locale), ...notes].join('\n');
 }
 
-/** More rows than a reader compares one by one: each column of figures has one number of decimals. */
+/** More rows than readers compare one by one: all figures of a column get the same decimals. */
 const LONG_TABLE = 12;
 export const isLong = ({ rows }: Pick<Table, 'rows'>): boolean => rows.length > LONG_TABLE;
 
-/** The text of a note; one that makes the table incomplete says so first. */
+/** The text of a note. A note that makes the table incomplete says so first. */
 export const incompleteNoteText = ({ text, incomplete }: Note, { table }: Words): string =>
   incomplete ? table.incomplete(text) : text;
 
 /**
- * The legend of a table: the meaning of dashes and italics, and the source of totals. Only what this table shows.
+ * The legend of a table: the meaning of dashes and italics, and the source of totals. It explains only what this table
+ * shows.
  * @param columns the table's; computing the default scans all rows
  */
 export function legendNotes(
@@ -150,7 +156,7 @@ export function legendNotes(
     ...(empty ? [emptyMeans(UNDEFINED_TEXT)] : []),
     ...(running ? [italicsMean] : []),
     ...(isLong(table) && columns.some(({ role }) => role === 'change') ? [unrounded] : []),
-    // The last day's readings are no totals.
+    // Readings of the last day are not totals.
     ...(showsTotals && table.readings === undefined ? [totalsMean] : []),
   ];
 }

@@ -3,9 +3,9 @@ import { formatValue } from '../figures/format-value.ts';
 import type { Chart } from './chart.ts';
 import type { Series } from './chart-data.ts';
 
-/** Groups of a series that an alternative text names. */
+/** The most groups of a series that an alternative text names. */
 const MAX_NAMED_GROUPS = 6;
-/** Series of a chart that an alternative text describes. */
+/** The most series of a chart that an alternative text describes. */
 const MAX_DESCRIBED_SERIES = 4;
 
 function describeSeries(chart: Chart, { name, values, quantity }: Series, locale: string): string {
@@ -27,7 +27,7 @@ function describeSeries(chart: Chart, { name, values, quantity }: Series, locale
   return words.trend(name, { first: point(first), last: point(last), highest: point(highest), lowest: point(lowest) });
 }
 
-/** The alternative text of a chart's image: kind, category axis, and the figures in words. */
+/** The alternative text of a chart's image: its kind, its category axis, and the figures in words. */
 export function chartAltText(chart: Chart, locale: string): string {
   const words = messagesFor(locale).chart;
   const series = chart.axes.flatMap((axis) => axis.series);

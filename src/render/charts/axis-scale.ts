@@ -10,13 +10,13 @@ export interface Scale {
 
 /** Allowed numbers of intervals, in order of preference. */
 const INTERVAL_COUNTS = [4, 5, 6, 3];
-/** Allowed intervals, times a power of ten. */
+/** Allowed intervals, each times a power of ten. */
 const ROUND_STEPS = [1, 2, 2.5, 5, 10];
 
-/** Intervals of an axis on its own. */
+/** The number of intervals of a single axis. */
 const INTERVALS = 4;
 
-/** The smallest allowed interval that is at least `size`, apart from floating-point noise. */
+/** The smallest allowed interval that is at least `size`, ignoring floating-point noise. */
 function roundStep(size: number, integer: boolean): number {
   if (size <= 0) return 1;
   if (!Number.isFinite(size)) return size;
@@ -27,7 +27,7 @@ function roundStep(size: number, integer: boolean): number {
   return step ?? Math.ceil(size);
 }
 
-/** A scale that has zero and all values in it, with about four round intervals. */
+/** A scale that includes zero and all values, with about four round intervals. */
 export function zeroBasedScale(values: readonly number[], quantity: Quantity): Scale {
   const finite = values.filter(Number.isFinite);
   const low = Math.min(0, ...finite);
@@ -39,8 +39,8 @@ export function zeroBasedScale(values: readonly number[], quantity: Quantity): S
 }
 
 /**
- * A scale for lines: where its figures are all far from zero, it begins above it, so that a rate of 86 to 91 % has 80 to 95 %.
- * Grid lines are at whole per cents where they are not closer than that.
+ * A scale for lines. If all figures are far from zero, it does not begin at zero: rates from 86 to 91 % get a scale
+ * from 80 to 95 %. Grid lines are at whole per cents unless they are closer than that.
  */
 export function lineScale(values: readonly number[], quantity: Quantity): Scale {
   const finite = values.filter(Number.isFinite);
@@ -54,12 +54,12 @@ export function lineScale(values: readonly number[], quantity: Quantity): Scale 
   return min <= 0 ? zeroBasedScale(values, quantity) : { min, max, interval };
 }
 
-/** Whether figures are drawn as a line of their own scale: rates, of which a small change matters. */
+/** Whether figures are drawn as a line with its own scale. Rates are, because small changes of them matter. */
 export const isDrawnAsLine = (quantity: Quantity): boolean => quantity.kind === 'ratio';
 
 /**
- * The scales of a chart's axes; undefined where zero and the largest figure say enough: those of lines of rates, and those
- * of two axes with figures below zero.
+ * The scales of a chart's axes. They are defined for lines of rates, and for two axes with figures below zero.
+ * Elsewhere they are undefined: zero and the largest figure are enough.
  * @param divide raw units per drawn unit, by axis
  */
 export function axisScales(chart: Chart, divide: readonly number[]): readonly (Scale | undefined)[] {
@@ -74,7 +74,7 @@ export function axisScales(chart: Chart, divide: readonly number[]): readonly (S
   });
 }
 
-/** The lowest and the highest figure, zero included; for stacked series those of the stacks. */
+/** The lowest and the highest figure, or zero if that is lower or higher. For stacked series: of the stacks. */
 function extentOf({ series }: Axis, stacked: boolean): { readonly low: number; readonly high: number } {
   let low = 0;
   let high = 0;
@@ -89,8 +89,8 @@ function extentOf({ series }: Axis, stacked: boolean): { readonly low: number; r
 }
 
 /**
- * Scales of two axes that have zero at the same height, so that a figure has the same sign on both. Empty when no figure is
- * negative: both axes start at zero then.
+ * Scales that put zero at the same height on two axes, so that a figure has the same sign on both. Empty if no figure
+ * is negative, because both axes then start at zero.
  * @param divide raw units per drawn unit, by axis
  */
 function alignedScales(axes: readonly Axis[], stacked: boolean, divide: readonly number[]): readonly Scale[] {
@@ -117,5 +117,5 @@ function alignedScales(axes: readonly Axis[], stacked: boolean, divide: readonly
   return steps.map((interval) => ({ min: -below * interval, max: above * interval, interval }));
 }
 
-/** The minimum interval for `size` in `parts`; infinite without a part. */
+/** The smallest interval with which `size` fits into `parts` intervals; infinite without parts. */
 const stepFor = (size: number, parts: number): number => (size <= 0 ? 0 : size / parts);

@@ -12,17 +12,17 @@ import { UNDEFINED_TEXT, valueFormatter } from '../figures/format-value.ts';
 import { numberOrNull, parseCivilDate, type Quantity } from '../figures/quantity.ts';
 import { isClipped } from '../figures/whole-period.ts';
 
-/** Maximum number of series that readers can distinguish. */
+/** The most series that readers can tell apart. */
 export const MAX_SERIES = 8;
 
 export interface Series {
   readonly name: string;
   /** The metric's id. */
   readonly metric: string;
-  /** Raw, one per category; null is undefined and leaves a gap. */
+  /** Raw values, one per category. Null is undefined and leaves a gap. */
   readonly values: readonly (number | null)[];
   readonly quantity: Quantity;
-  /** Whether these are the figures of other days, of the first comparison. */
+  /** Whether these are the figures of the first comparison. */
   readonly previous: boolean;
 }
 
@@ -44,7 +44,9 @@ function categoryFormatter({ quantity }: ViewColumn, locale: string): (value: Va
   };
 }
 
-/** Formats a row's value as a category. Cached: many rows share a day, and formatting a date is slow. */
+/**
+ * Reads a row's value as the name of a category. Cached, because many rows share a day, and formatting a date is slow.
+ */
 function categoryReader(column: ViewColumn, locale: string): (row: Row) => string {
   const format = categoryFormatter(column, locale);
   const formatted = new Map<Value, string>();
@@ -56,7 +58,9 @@ function categoryReader(column: ViewColumn, locale: string): (row: Row) => strin
   };
 }
 
-/** Joins texts. Each is isolated, so that the direction of one does not affect the others; a single text stays as it is. */
+/**
+ * Joins texts and isolates the direction of each, so that it does not affect the others. A single text stays unchanged.
+ */
 export const joinLabels = (texts: readonly string[], between: string): string =>
   texts.length === 1 ? (texts[0] ?? '') : texts.map(isolateBidi).join(between);
 
@@ -69,13 +73,16 @@ function groupReader(labels: readonly ViewColumn[], locale: string): (row: Row) 
     );
 }
 
-/** The rows in time order, whatever their order in the section. */
+/** The rows in order of time, whatever their order in the section. */
 function sortedByTime(rows: Rows, bucket: ViewColumn): Row[] {
   const at = (row: Row) => String(bucket.read(row));
   return [...iterateRows(rows)].sort((one, other) => (at(one) < at(other) ? -1 : at(one) > at(other) ? 1 : 0));
 }
 
-/** Compares groups by the catalog's order of their values. Unknown values follow in order of appearance, null is last. */
+/**
+ * Compares groups by the catalog's order of their values. Unknown values follow in the order of their appearance; null
+ * is last.
+ */
 function catalogOrder(groups: readonly ViewColumn[], rows: readonly Row[]): (one: Row, other: Row) => number {
   const orders = groups.map(({ source: { name, values = [] } }) => {
     const received = rows.flatMap((row) => row.values[name] ?? []);
@@ -94,7 +101,7 @@ function catalogOrder(groups: readonly ViewColumn[], rows: readonly Row[]): (one
 
 export interface ChartContent {
   readonly categories: readonly string[];
-  /** By category: its time is cut off or has not ended. */
+  /** By category: whether its time is cut off or has not ended. */
   readonly partial: readonly boolean[];
   readonly series: readonly Series[];
   /** Its groups cannot be added up, so they stand side by side. */
@@ -102,11 +109,11 @@ export interface ChartContent {
   readonly omitted: readonly string[];
 }
 
-/** The API's values that identify a group: several groups may have the same label. */
+/** The API's values that identify a group. Labels do not: several groups may have the same one. */
 const groupKey = (labels: readonly ViewColumn[], row: Row): readonly Value[] =>
   labels.map(({ source }) => row.values[source.name] ?? null);
 
-/** The names of these rows' groups. Groups of the same name get the API's values added. */
+/** The names of these rows' groups. Groups with the same name also show the API's values. */
 function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale: string): readonly string[] {
   const keyText = (row: Row) => joinLabels(groupKey(labels, row).map(String), ' · ');
   return disambiguateNames(rows.map(groupReader(labels, locale)), (name, index) => {
@@ -115,7 +122,7 @@ function groupNames(labels: readonly ViewColumn[], rows: readonly Row[], locale:
   });
 }
 
-/** Whether the time of a row is cut off or has not ended; rows without a bucket have no time of their own. */
+/** Reads whether the time of a row is cut off or has not ended. Rows without a bucket have no time of their own. */
 function partialReader(table: Table, bucket: ViewColumn | undefined): (row: Row) => boolean {
   const { granularity } = table;
   if (bucket === undefined || granularity === null) return () => false;
@@ -125,7 +132,10 @@ function partialReader(table: Table, bucket: ViewColumn | undefined): (row: Row)
   };
 }
 
-/** One category per row, one series per metric; the first comparison of the table only beside a single metric. */
+/**
+ * A chart with one category per row and one series per metric. The first comparison of the table is only drawn beside a
+ * single metric.
+ */
 export function byMetric(
   table: Table,
   labels: readonly ViewColumn[],
@@ -137,7 +147,7 @@ export function byMetric(
   const { table: words, chart } = messagesFor(locale);
   const bucket = labels.find((column) => column.role === 'bucket');
   const rows = bucket === undefined ? largestRows(table, figures[0], maxGroups) : sortedByTime(table.rows, bucket);
-  // A stacked chart would add the previous period to the current one. Each sparkline has a chart of its own.
+  // A stacked chart would add the previous period to the current one, and sparklines have a chart per metric.
   const single = figures.filter((column) => column.role === 'value').length === 1;
   const compared = kind === 'sparkline' || (single && kind !== 'stacked_column');
   const drawn = figures.filter(
@@ -164,7 +174,8 @@ export function byMetric(
       unlike: rows.some(isUnlike),
     };
   });
-  // A line beside figures compares them: it has gaps where they are not alike, and is left out where none is.
+  // A line beside figures compares them. It has gaps where the two are not comparable, and is left out if they never
+  // are.
   const series = all
     .filter(({ unlike, values }) => !unlike || values.some((value) => value !== null))
     .map(({ unlike: _, ...each }) => each);
@@ -179,7 +190,7 @@ export function byMetric(
   return { categories, partial: rows.map(partialReader(table, bucket)), series, omitted };
 }
 
-/** One category per bucket, one series per group, for the first metric. */
+/** A chart of the first metric, with one category per bucket and one series per group. */
 export function byGroup(
   table: Table,
   bucket: ViewColumn,
@@ -206,7 +217,7 @@ export function byGroup(
     group.values.set(bucket.read(row), numberOrNull(metric.read(row)));
     byKey.set(key, group);
   }
-  // Sorted, because a group that is missing from the first bucket appears late.
+  // Sorted, because a group that is missing from the first bucket comes late.
   const received = [...byKey.values()];
   const compare = catalogOrder(
     groups,
@@ -249,7 +260,7 @@ export function byGroup(
 }
 
 /**
- * Makes names unique, because chart libraries treat series of the same name as one. Unique names stay; the others are
+ * Makes names unique, because chart libraries treat series with the same name as one. Unique names stay. The others are
  * replaced by `longer`, and numbered if that is not enough.
  */
 export function disambiguateNames(
@@ -269,24 +280,27 @@ export function disambiguateNames(
   });
 }
 
-/** Whether the values of groups may be added up. Current counts may, distinct counts and rates may not. */
+/** Whether the values of groups may be added up: current counts may, distinct counts and rates may not. */
 const isAddable = ({ addable, unit, aggregation = '' }: ViewColumn['source']): boolean =>
   addable !== false && isSum({ unit, aggregation });
 
-/** The mean of the values of a group, without those that are undefined. */
+/** The mean of a group's defined values. */
 function sizeOf(values: ReadonlyMap<Value, number | null>): number {
   const known = [...values.values()].filter((value) => value !== null);
   return known.length === 0 ? Number.NEGATIVE_INFINITY : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
-/** The sums of the groups by bucket; null where no group has a value. */
+/** The sums of the groups by bucket; null if no group has a value. */
 const sumsOf = (groups: readonly (readonly (number | null)[])[]): (number | null)[] =>
   (groups[0] ?? []).map((_, at) => {
     const known = groups.flatMap((values) => values[at] ?? []);
     return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
   });
 
-/** The rows of the largest groups by a metric, in their own order; the first ones where the definition orders them. */
+/**
+ * The rows of the largest groups by a metric, in their order. If the definition orders the groups: the rows of the
+ * first ones.
+ */
 function largestRows({ rows, ordered }: Table, metric: ViewColumn | undefined, most: number): readonly Row[] {
   if (ordered || metric === undefined || rows.length <= most) return firstRows(rows, most);
   const all = [...iterateRows(rows)];

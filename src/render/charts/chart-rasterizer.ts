@@ -5,23 +5,26 @@ import { CHART_WIDTH, echartsOption } from './echarts-option.ts';
 import { displayable, glyphCoverage, showsInFull } from './font-coverage.ts';
 import { loadSvgRasterizer, pictureFont } from './svg-rasterizer.ts';
 
-/** Displayed width in an e-mail, in CSS pixels. The PNG has twice as many pixels for high-resolution screens. */
+/** Displayed width in an e-mail, in CSS pixels. The PNG has twice as many, for high-resolution screens. */
 export const IMAGE_WIDTH = 592;
 
-/** Draws a chart as PNG. The same chart gives the same bytes. Throws `render.failed`. */
+/** Draws a chart as PNG. The same chart always gives the same bytes. Throws `render.failed`. */
 export type RasterizeChart = (chart: Chart, locale: string) => Uint8Array;
 
 const pictureCoverage = () => glyphCoverage([readFileSync(pictureFont())]);
 
-/** Whether the font of pictures has glyphs for a text. Reads the font: create one for many texts. */
+/**
+ * Creates a check whether the pictures' font has all glyphs of a text. It reads the font, so create it once for many
+ * texts.
+ */
 export function createPaintable(): (text: string) => boolean {
   const covers = pictureCoverage();
   return (text) => showsInFull(text, covers);
 }
 
 /**
- * Loads ECharts for the layout, and resvg with the Arimo font for the pixels. Without a browser ECharts assumes the metrics
- * of Arial, which Arimo has. No system font is used.
+ * Loads ECharts for the layout, and resvg with the Arimo font for the pixels. Without a browser, ECharts assumes the
+ * metrics of Arial, which Arimo shares. No system font is used.
  */
 export async function loadRasterizer(): Promise<RasterizeChart> {
   const [echarts, rasterize] = await Promise.all([import('./echarts.ts'), loadSvgRasterizer()]);

@@ -7,32 +7,38 @@ import { unitLabel } from '../figures/format-value.ts';
 import type { Quantity } from '../figures/quantity.ts';
 import { byGroup, byMetric, joinLabels, MAX_SERIES, type Series } from './chart-data.ts';
 
-/** Maximum groups (not times) along one axis that a page can show. */
+/** The most groups (not times) along one axis that a page can show. */
 const MAX_GROUPS = 40;
 
-/** The colours of the series in order (after Okabe and Ito): distinguishable for colour-blind readers and in print. */
+/**
+ * The colours of the series, in order (after Okabe and Ito). Colour-blind readers and readers of prints can tell them
+ * apart.
+ */
 export const SERIES_COLOURS = ['0B6E69', 'D55E00', '1B2A41', 'E69F00', '56B4E9', 'A44C7F', '6BA539', '7F7F7F'] as const;
-/** The grey of the previous period. */
+/** The grey for the previous period. */
 export const PREVIOUS_PERIOD_COLOUR = '9AA5B1';
 
-/** Maximum sparklines of a section. */
+/** The most sparklines of a section. */
 const MAX_SPARKLINES = 6;
 
 /**
- * A chart as data, independent of the drawing library: figures of one unit on the first axis, of another on the second.
- * A `sparkline` has one line without visible axes for each of its `axes`, labelled with its last figure.
+ * A chart as data, independent of the drawing library. The first axis has the figures of one unit, the second those of
+ * another. A `sparkline` has one line for each of its `axes`, without a visible axis, labelled with its last figure.
  */
 export interface Chart {
   readonly kind: ChartKind;
   readonly title: string;
   readonly categoryTitle: string;
   readonly categories: readonly string[];
-  /** True: the categories are times in order. False: groups. */
+  /** True: the categories are times, in order. False: they are groups. */
   readonly overTime: boolean;
-  /** By category: whether its time is cut off or has not ended: its columns are hatched, its points hollow. Absent: none. */
+  /**
+   * By category: whether its time is cut off or has not ended. Its columns are hatched and its points hollow. Absent:
+   * none is.
+   */
   readonly partial?: readonly boolean[];
   readonly axes: readonly Axis[];
-  /** What the chart leaves out, as parts of a sentence. */
+  /** What the chart leaves out, as phrases for a sentence. */
   readonly omitted: readonly string[];
 }
 
@@ -61,7 +67,10 @@ const axisTitle = (quantity: Quantity, series: readonly Series[], title: string 
   return quantity.kind === 'amount' ? (quantity.unit ?? '') : '';
 };
 
-/** The series of each axis: as the definition says, by default those of one unit. Each sparkline has its own. */
+/**
+ * The series of each axis: as the definition says, or by default those with the same unit. Each sparkline has its own
+ * axis.
+ */
 function axisGroups(
   kind: ChartKind,
   series: readonly Series[],
@@ -76,14 +85,16 @@ function axisGroups(
     return units.map((unit) => series.filter((each) => unitKey(each) === unit));
   }
   const isSecond = ({ metric }: Series) => secondary.includes(metric);
-  // An axis has one unit: series of another unit are left out and listed in `omitted`.
+  // An axis has one unit. Series of other units are left out and listed in `omitted`.
   return [series.filter((each) => !isSecond(each)), series.filter(isSecond)].map((group) => {
     const unit = group[0] === undefined ? '' : unitKey(group[0]);
     return group.filter((each) => unitKey(each) === unit);
   });
 }
 
-/** How many series each axis draws: together no more than readers can tell apart; the second axis keeps one at least. */
+/**
+ * How many series each axis draws: together no more than readers can tell apart, and at least one on the second axis.
+ */
 function seriesLimits(kind: ChartKind, [first = [], second = []]: readonly (readonly Series[])[]): readonly number[] {
   if (kind === 'sparkline') return [];
   const ofSecond = Math.min(second.length, Math.max(1, MAX_SERIES - first.length));
@@ -91,9 +102,9 @@ function seriesLimits(kind: ChartKind, [first = [], second = []]: readonly (read
 }
 
 /**
- * The chart of a section; undefined when it has none, no rows, or no bucket or group for the category axis. Two units get
- * an axis each; what does not fit is listed in `omitted`.
- * @param maxGroups maximum groups along the axis
+ * Builds the chart of a section. Undefined if it has no chart, no rows, or no bucket or group for the category axis.
+ * Two units get an axis each; what does not fit is listed in `omitted`.
+ * @param maxGroups the most groups along the axis
  * @param columns the table's; computing the default scans all rows
  */
 export function buildChart(
@@ -135,7 +146,7 @@ export function buildChart(
       series,
     };
   });
-  // An empty chart says less than the note on what is missing.
+  // An empty chart says less than the note about the missing data.
   if (axes.every(({ series }) => series.every(({ values }) => values.every((value) => value === null))))
     return undefined;
   const inChart = new Set(axes.flatMap(({ series }) => series.map(({ metric }) => metric)));

@@ -8,17 +8,17 @@ import { type Axis, type Chart, PREVIOUS_PERIOD_COLOUR, SERIES_COLOURS } from '.
 import type { Series } from './chart-data.ts';
 import { truncateLabel, truncateLabels } from './label-texts.ts';
 
-/** In the units of the drawing. An e-mail shows the image slightly larger, a phone at half the size. */
+/** In units of the drawing. An e-mail shows the image slightly larger, a phone at half the size. */
 export const CHART_WIDTH = 520;
 const CHART_HEIGHT = 220;
 const BAR_HEIGHT = 26;
-/** Letters of a line of a bar's name, which takes two lines at most. */
+/** The most letters per line of a bar's name, which takes up to two lines. */
 const BAR_LETTERS = 26;
 const LEGEND_ROW_HEIGHT = 20;
 const FONT_SIZE = 13;
-/** Average, at this font size. */
+/** The average width at this font size. */
 const LETTER_WIDTH = 6.6;
-/** Width of a legend entry without its text: the marker and the gap to the next entry. */
+/** Width of a legend entry without its text: the marker, and the gap to the next entry. */
 const LEGEND_MARKER_WIDTH = 46;
 
 /** Significant digits of axis labels: enough for round figures, few enough to hide floating-point noise. */
@@ -26,10 +26,10 @@ const AXIS_DIGITS = 12;
 
 const INK = '#22272e';
 const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond'] as const;
-/** With more points than this, the markers of a line would touch. */
+/** With more points than this, the markers on a line would touch. */
 const MAX_MARKERS = 35;
 
-/** The axis title, truncated before its unit. */
+/** The title of an axis. If it is too long, it is truncated before its unit. */
 function axisName({ quantity, title }: Axis, locale: string): string {
   const unit = unitLabel(quantity, messagesFor(locale));
   const end = unit === undefined ? '' : ` (${unit})`;
@@ -39,7 +39,7 @@ function axisName({ quantity, title }: Axis, locale: string): string {
 }
 
 function valueAxisOption(axis: Axis, index: number, horizontal: boolean, locale: string) {
-  // Grid lines are at round figures, however small: limited decimals would label some of them zero.
+  // Grid lines are at round figures, however small. Limited decimals would label some of them zero.
   const figures = intlNumberFormat(locale, {
     ...(axis.quantity.kind === 'ratio' ? { style: 'percent' } : {}),
     maximumSignificantDigits: AXIS_DIGITS,
@@ -84,7 +84,7 @@ function seriesOption(chart: Chart, { series, axis }: SeriesOnAxis, index: numbe
     itemStyle: { color: colour },
     ...(chart.kind === 'bar' ? { xAxisIndex: axis } : { yAxisIndex: axis }),
   };
-  // Columns of two units invite comparison, so the second unit is a line.
+  // Columns of two units invite readers to compare them, so the second unit is a line.
   if (chart.kind === 'line' || axis > 0) {
     const marked = !series.previous && chart.categories.length <= MAX_MARKERS;
     const hollow = { symbolSize: 8, itemStyle: { color: '#ffffff', borderColor: colour, borderWidth: 2 } };
@@ -124,13 +124,13 @@ const BASE_OPTION = {
   textStyle: { fontFamily: 'Arimo', color: INK },
 } as const;
 
-/** Axes start at zero unless a value is negative, as in the workbook: otherwise small changes look large. */
+/** As in the workbook, axes start at zero unless a value is negative: otherwise small changes look large. */
 const zeroBased = ({ series }: Axis): { readonly min?: 0 } =>
   series.every(({ values }) => values.every((value) => value === null || value >= 0)) ? { min: 0 } : {};
 
 const SPARKLINE_HEIGHT = 64;
 
-/** One line per figure without axes, its name to the left and its last value to the right. */
+/** One line per figure, without axes: its name is on the left, its last value on the right. */
 function sparklineOption(chart: Chart, locale: string): EchartsChart {
   const text = (at: object, value: string, bold: boolean) => ({
     text: value,
@@ -160,7 +160,7 @@ function sparklineOption(chart: Chart, locale: string): EchartsChart {
       series.map((each) => ({
         ...seriesOption({ ...chart, kind: 'line' }, { series: each, axis: index }, 0, ''),
         xAxisIndex: index,
-        // Only points of a time that is cut off or has not ended have a size of their own.
+        // Only points whose time is cut off or has not ended set a size of their own.
         symbolSize: 0,
       })),
     ),
@@ -168,7 +168,7 @@ function sparklineOption(chart: Chart, locale: string): EchartsChart {
   return { option, height: chart.axes.length * SPARKLINE_HEIGHT + 4 };
 }
 
-/** The static ECharts option of a chart. */
+/** The ECharts option of a chart, without animation or interaction. */
 export function echartsOption(chart: Chart, locale: string): EchartsChart {
   if (chart.kind === 'sparkline') return sparklineOption(chart, locale);
   const placed = chart.axes.flatMap(({ series }, axis) => series.map((each): SeriesOnAxis => ({ series: each, axis })));
@@ -193,7 +193,7 @@ export function echartsOption(chart: Chart, locale: string): EchartsChart {
     axisLabel: {
       color: INK,
       fontSize: FONT_SIZE,
-      // Some labels of a time axis may be hidden; every group needs its name.
+      // Some labels of a time axis may be hidden, but every group needs its name.
       ...(chart.overTime && !horizontal ? { hideOverlap: true } : { interval: 0 }),
       ...(horizontal ? { width: BAR_LETTERS * LETTER_WIDTH, overflow: 'break', lineHeight: BAR_HEIGHT / 2 } : {}),
       ...(groups ? { width: 420 / Math.max(1, chart.categories.length), overflow: 'break', lineHeight: 15 } : {}),

@@ -1,4 +1,4 @@
-/** The parts of ECharts that our charts need. A bundle that imports them by name has no others. */
+/** The parts of ECharts that our charts need. Imported by name, so that a bundle contains no others. */
 import { BarChart, LineChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
 import { init, use } from 'echarts/core';

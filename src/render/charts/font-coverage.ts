@@ -1,12 +1,15 @@
-/** Shown for a character without a glyph. PDF/UA forbids glyphs that stand for nothing. */
+/** Shown for a character without a glyph. PDF/UA forbids glyphs without a meaning. */
 const REPLACEMENT = '□';
 
 /** Spaces, line breaks, joiners and direction controls need no glyph. */
 const NEEDS_NO_GLYPH = /\s|\p{Default_Ignorable_Code_Point}/u;
-/** What a font cannot mean: control characters, halves of surrogates, code points without a character. PDF/UA forbids them. */
+/**
+ * Characters that no font can show: control characters, unpaired surrogates, unassigned code points. PDF/UA forbids
+ * them.
+ */
 const UNPRINTABLE = /[^\P{Cc}\s]|[\p{Cs}\p{Cn}\p{Co}\ufeff]/u;
 
-/** Inclusive ranges of code points that a TrueType font has glyphs for, by its table `cmap` (formats 4 and 12). */
+/** Inclusive ranges of code points that a TrueType font has glyphs for, from its `cmap` table (formats 4 and 12). */
 function glyphRanges(font: Buffer): readonly (readonly [number, number])[] {
   const tables = font.readUInt16BE(4);
   for (let index = 0; index < tables; index += 1) {
@@ -36,11 +39,11 @@ function cmapRanges(font: Buffer, cmap: number): readonly (readonly [number, num
   return Array.from(
     { length: segments },
     (_, index) => [font.readUInt16BE(starts + 2 * index), font.readUInt16BE(ends + 2 * index)] as const,
-    // The last segment is always 0xFFFF, which is no character.
+    // The last segment is always 0xFFFF, which is not a character.
   ).filter(([start]) => start !== 0xffff);
 }
 
-/** Whether any of the fonts has a glyph. */
+/** Creates a check whether any of the fonts has a glyph for a character. */
 export function glyphCoverage(fonts: readonly Buffer[]): (character: string) => boolean {
   const ranges = fonts.flatMap(glyphRanges).sort(([one], [other]) => one - other);
   const known = new Map<string, boolean>();
@@ -54,12 +57,12 @@ export function glyphCoverage(fonts: readonly Buffer[]): (character: string) => 
   };
 }
 
-/** Whether each character of a text is shown: neither replaced nor left out. */
+/** Whether every character of a text can be shown, with none replaced or left out. */
 export const showsInFull = (text: string, covers: (character: string) => boolean): boolean =>
   [...text].every((character) => covers(character) && !UNPRINTABLE.test(character));
 
 /**
- * Data with texts that the fonts can show: other characters become □, control characters are left out.
+ * Adapts the texts in data to the fonts: characters without a glyph become □, control characters are left out.
  * @param replaced called when a character was replaced
  */
 export function displayable<Data>(
@@ -85,6 +88,6 @@ export function displayable<Data>(
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, walk(entry)]));
   };
-  // The same shape with other texts.
+  // Only texts change, so the shape stays the same.
   return walk(data) as Data;
 }

@@ -1,16 +1,16 @@
 import { cutAtWord, withoutRestOfFigure } from '../../base/text/cut-text.ts';
 import { disambiguateNames } from './chart-data.ts';
 
-/** A label on one line, without characters that XML cannot contain. It keeps the no-break spaces that a figure may have. */
+/** Puts a label on one line, without characters that XML cannot contain. The no-break spaces of figures stay. */
 const labelLine = (text: string): string => text.replace(/(?:[\p{Cc}\p{Cs}\uFFFE\uFFFF]|[^\S\u00a0\u202f])+/gu, ' ');
 
 const plainSpaces = (text: string): string => text.replace(/\s+/gu, ' ');
 
-/** The line of a label, truncated to `letters`. */
+/** Puts a label on one line and truncates it to `letters`. */
 export const truncateLabel = (text: string, letters: number): string =>
   plainSpaces(cutAtWord(labelLine(text), letters));
 
-/** The end of a text of at most so many UTF-16 units, without a part of a word, a figure or a grapheme. */
+/** The end of a text, with at most this many UTF-16 units. It does not begin inside a word, a figure or a grapheme. */
 function endOf(text: string, letters: number): string {
   let end = '';
   for (const { segment } of [...new Intl.Segmenter().segment(text)].reverse()) {
@@ -22,7 +22,7 @@ function endOf(text: string, letters: number): string {
   return withoutRestOfFigure(text.slice(0, text.length - end.length), end);
 }
 
-/** Truncated labels that stay unique: those that differ only at the end are shortened in the middle. */
+/** Truncates labels but keeps them unique: labels that differ only at the end are shortened in the middle. */
 export const truncateLabels = (texts: readonly string[], letters: number): readonly string[] =>
   disambiguateNames(
     texts.map((text) => truncateLabel(text, letters)),

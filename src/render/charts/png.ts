@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** A pixel is one byte. */
+/** A pixel takes one byte. */
 const MAX_PALETTE_SIZE = 256;
 
 function chunk(type: string, data: Uint8Array): Buffer {
@@ -13,12 +13,12 @@ function chunk(type: string, data: Uint8Array): Buffer {
 }
 
 /**
- * The palette of an opaque image: its most frequent colours, and the palette index of every colour. The remaining colours,
- * shades at the edges of lines, get the index of the nearest.
+ * The palette of an opaque image: its most frequent colours, and an index for every colour. The other colours, shades
+ * at the edges of lines, get the index of the nearest one.
  */
 function paletteOf(pixels: Uint8Array): { readonly colours: readonly number[]; readonly indexes: Map<number, number> } {
   const counts = new Map<number, number>();
-  // Counts runs instead of pixels: most pixels have the colour of the one before.
+  // Counts runs instead of pixels, because most pixels have the same colour as the one before.
   for (let at = 0; at < pixels.length; ) {
     const colour = colourAtOffset(pixels, at);
     const start = at;
@@ -48,13 +48,13 @@ const colourAtOffset = (pixels: Uint8Array, at: number): number =>
 const bytesOf = (colour: number): readonly number[] => [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
 
 /**
- * Encodes an opaque image as PNG with a palette and without filters. A chart has few colours in long runs: its file is a
- * third of the size of resvg's own RGBA encoding.
+ * Encodes an opaque image as PNG with a palette and without filters. A chart has few colours in long runs, so the file
+ * is a third of the size of resvg's own RGBA encoding.
  * @param pixels RGBA, row by row; alpha is ignored
  */
 export function encodePng(pixels: Uint8Array, width: number, height: number): Uint8Array {
   const { colours, indexes } = paletteOf(pixels);
-  // Each row starts with its filter type; 0 is none.
+  // Each row starts with its filter type; 0 means no filter.
   const rows = Buffer.alloc(height * (1 + width));
   let [lastColour, paletteIndex] = [-1, 0];
   for (let row = 0; row < height; row += 1) {

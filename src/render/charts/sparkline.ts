@@ -5,7 +5,7 @@ interface SparklinePoint {
   readonly partial: boolean;
 }
 
-/** A usual range, from a point on. */
+/** A usual range, drawn from one of the points on. */
 interface SparklineBand {
   readonly low: number;
   readonly high: number;
@@ -14,22 +14,24 @@ interface SparklineBand {
 
 /** Lines and dots of a sparkline, in the units of its width and height; y grows downwards. */
 export interface SparklinePath {
-  /** SVG path data of the line, one `M` for each part between gaps; empty where no two neighbours have values. */
+  /** SVG path data of the line, with one `M` for each part between gaps. Empty if no two neighbours have values. */
   readonly line: string;
-  /** The last point, points without a neighbour, and partial ones, which are hollow. */
+  /** Dots for the last point, points without a neighbour, and partial points, which are hollow. */
   readonly dots: readonly { readonly x: number; readonly y: number; readonly hollow: boolean }[];
   /** The usual range; absent without one. */
   readonly area?: { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
 }
 
-/** Least height of the scale as a share of the largest figure: smaller changes shall not look large. */
+/**
+ * The least height of the scale, as a share of the largest figure. A smaller scale would make small changes look large.
+ */
 const MIN_SPAN = 0.1;
-/** The radius of a dot, which must not be cut off at an edge. */
+/** The radius of a dot, so that none is cut off at an edge. */
 const MARGIN = 2;
 
 /**
- * The ends of the vertical scale, the same in every format: the least and the largest value, or wider where they are
- * nearly the same; never below zero without negative values. Undefined without values.
+ * The ends of the vertical scale, the same in every format: the smallest and the largest value, or a wider range if
+ * they are almost equal. The lower end is below zero only with negative values. Undefined without values.
  */
 export function sparklineScale(
   values: readonly (number | null)[],
@@ -45,8 +47,8 @@ export function sparklineScale(
 }
 
 /**
- * An SVG of a sparkline, on its usual range where it has one.
- * @param colours as `#rrggbb`; `last` is the dot of the last point; without a ground the page shows through
+ * Draws a sparkline as SVG, with its usual range if it has one.
+ * @param colours as `#rrggbb`; `last` is the dot of the last point; without `ground` the page shows through
  */
 export function sparklineSvg(
   points: readonly SparklinePoint[],
@@ -73,11 +75,11 @@ export function sparklineSvg(
   ].join('');
 }
 
-/** Two decimals: finer than a pixel, and the same text on every machine. */
+/** Two decimals are finer than a pixel, and give the same text on every machine. */
 const rounded = (value: number): number => Math.round(value * 100) / 100;
 
 /**
- * Draws a sparkline. Points without a value leave a gap; equal distances between points.
+ * Draws a sparkline with equal distances between points. Points without a value leave a gap.
  * @param band the usual range, from a point on
  */
 export function sparklinePath(

@@ -4,13 +4,13 @@ import { encodePng } from './png.ts';
 
 const resolvePackageFile = createRequire(import.meta.url).resolve;
 
-/** The path of the font of pictures. */
+/** The path of the pictures' font. */
 export const pictureFont = (): string => resolvePackageFile('@expo-google-fonts/arimo/400Regular/Arimo_400Regular.ttf');
 
 type ResvgModule = typeof import('@resvg/resvg-wasm');
 let resvgModule: Promise<ResvgModule> | undefined;
 
-/** Cached in the module: `initWasm` may run only once per thread. */
+/** Cached in the module, because `initWasm` may run only once per thread. */
 function loadResvg(): Promise<ResvgModule> {
   resvgModule ??= (async () => {
     const resvg = await import('@resvg/resvg-wasm');
@@ -21,8 +21,8 @@ function loadResvg(): Promise<ResvgModule> {
 }
 
 /**
- * Draws an SVG as PNG, with as many pixels as `width`. The same SVG gives the same bytes. `opaque` images have a palette and
- * are a third of the size. Throws what resvg throws.
+ * Draws an SVG as PNG, `width` pixels wide. The same SVG always gives the same bytes. `opaque` images have a palette
+ * and are a third of the size. Throws what resvg throws.
  */
 export type RasterizeSvg = (svg: string, width: number, options: { readonly opaque: boolean }) => Uint8Array;
 

@@ -23,7 +23,7 @@ const templateDiagnostic = (
   next,
 });
 
-/** The variables that do not exist, in any part of the template, even one that no sample reaches. */
+/** Finds variables that do not exist, in every part of the template, even in one that no sample reaches. */
 function unknownVariables(
   kind: TemplateKind,
   { file, variables }: OpenTemplate,
@@ -48,7 +48,7 @@ function checkEmailTemplate(kind: TemplateKind, file: string): Diagnostic[] {
   const samples = sampleTemplateData();
   const unknown = unknownVariables(kind, opened, Object.keys(samples[0] ?? {}));
   if (unknown.length > 0) return unknown;
-  // Filling the template checks names inside lists too.
+  // Filling the template also checks names inside lists.
   for (const data of samples) {
     const filled = opened.fill(data);
     if ('issue' in filled) return [templateDiagnostic(kind, filled.issue)];
@@ -57,14 +57,14 @@ function checkEmailTemplate(kind: TemplateKind, file: string): Diagnostic[] {
 }
 
 /**
- * Checks custom templates by compiling each and filling it with sample data.
+ * Checks custom e-mail templates by compiling each and filling it with sample data.
  * @param folder the value of `DOCKET_TEMPLATES`
  */
 export function checkEmailTemplates(folder: string): Diagnostic[] {
   const names = Object.values(TEMPLATES);
   const templates = join(folder, 'email');
   if (!existsSync(templates)) {
-    // A folder may have the templates of the PDF only.
+    // A folder may contain templates for the PDF only.
     if (existsSync(join(folder, 'pack'))) return [];
     return [
       fileDiagnostic(

@@ -5,15 +5,15 @@ import { UNDEFINED_TEXT } from '../figures/format-value.ts';
 import type { ComparedFigure, PackSection, Scorecard, ScorecardRow, SectionOf } from '../pack/pack.ts';
 import { PLAIN, type SectionTable, type SummaryCell, type SummaryRow, textCell, toned } from './summary-cells.ts';
 
-/** Rows of a scorecard or of trends. */
+/** The most rows of a scorecard or of trends. */
 export const MAX_METRIC_ROWS = 16;
-/** Comparisons of a scorecard. */
+/** The most comparisons of a scorecard. */
 const MAX_COMPARISONS = 2;
-/** Size of the small charts, in CSS pixels. */
+/** The size of the small charts, in CSS pixels. */
 const SPARKLINE = { width: 80, height: 22 };
 const PANEL = { width: 220, height: 40 };
 
-/** The change in words; `short` as arrow and size, e.g. `▲ 12.4%`, and a dash where the two are not compared. */
+/** A change in words. `short` has only arrow and size, e.g. `▲ 12.4%`, or a dash if the two are not compared. */
 function changeCell(compared: ComparedFigure | undefined, words: Words): SummaryCell {
   if (compared === undefined) return textCell('');
   const { change, direction, phrase, tone, size = UNDEFINED_TEXT } = compared;
@@ -46,7 +46,9 @@ const sparklineOf = ({ trend, trendText = '' }: ScorecardRow): SummaryCell =>
     ? { ...textCell(trendText), chart: { points: trend, alt: trendText, ...SPARKLINE } }
     : textCell(trend.length === 0 ? '' : UNDEFINED_TEXT);
 
-/** One row for each metric: figure with target and status, changes, the figure to date, and a small chart. */
+/**
+ * A table with one row for each metric: figure with target and status, changes, the figure to date, and a small chart.
+ */
 export function scorecardTable(scorecard: Scorecard, section: PackSection, locale: string): SectionTable {
   const words = messagesFor(locale);
   const { headings, groups } = scorecard;
@@ -96,7 +98,7 @@ export function scorecardTable(scorecard: Scorecard, section: PackSection, local
   };
 }
 
-/** One row for each metric: its last figure and a small chart. */
+/** A table with one row for each metric: its last figure and a small chart. */
 export function trendTable({ panels, granularity }: SectionOf<'trend'>, locale: string): SectionTable {
   const words = messagesFor(locale);
   const shown = panels.slice(0, MAX_METRIC_ROWS);

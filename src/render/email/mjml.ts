@@ -1,13 +1,13 @@
 import { Engine } from 'mrml';
 
-/** An error in an MJML template; line and column are counted from 1. */
+/** An error in an MJML template. Line and column are counted from 1. */
 export interface MjmlIssue {
   readonly line: number;
   readonly column: number;
   readonly message: string;
 }
 
-/** The elements that mrml supports. It silently drops others with their content. */
+/** The elements that mrml supports. It silently drops all others with their content. */
 const ELEMENTS: ReadonlySet<string> = new Set(
   (
     'mjml mj-head mj-body mj-attributes mj-all mj-class mj-breakpoint mj-font mj-preview mj-style mj-title mj-raw ' +
@@ -17,10 +17,13 @@ const ELEMENTS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** An MJML tag. Attributes may contain `>`, as comparisons in Liquid do. */
+/** An MJML tag. Its attributes may contain `>`, because Liquid comparisons do. */
 const TAG = /<(\/?)(mj[a-z-]*)\b(?:"[^"]*"|'[^']*'|[^>"'])*?(\/?)>/g;
 
-/** Some thousand levels overflow the recursive engine, which then fails for every later template. An e-mail has about twenty. */
+/**
+ * A few thousand levels overflow the recursive engine, which then fails for every later template. An e-mail has about
+ * twenty.
+ */
 const MAX_NESTING = 200;
 /** An MJML or HTML tag. */
 const ANY_TAG = /<(\/?)([a-z][a-z0-9-]*)[^<>]*?(\/?)>/gi;
@@ -34,8 +37,8 @@ function templatePosition(source: string, offset: number): { readonly line: numb
 }
 
 /**
- * The first element that is unknown, nested too deeply, not closed, or closed by another name, which the engine ignores.
- * `mj-attributes` may contain every element.
+ * Finds the first element that is unknown, nested too deeply, not closed, or closed by another name: the engine ignores
+ * these errors. `mj-attributes` may contain every element.
  */
 function findNestingIssue(source: string): MjmlIssue | undefined {
   const plain = source.replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]/g, ' '));
@@ -64,7 +67,7 @@ function findNestingIssue(source: string): MjmlIssue | undefined {
   return plain.includes('<mjml') ? undefined : issue(0, 'there is no <mjml> element');
 }
 
-/** The position in an engine error, `… at 3:17`; the start without one. */
+/** Reads the position in an engine error, `… at 3:17`; line 1, column 1 if it has none. */
 function parseEngineError(message: string): MjmlIssue {
   const [, line, column] = /\bat (\d+):(\d+)/.exec(message) ?? [];
   const text = message.replace(/ cause /, ': ').replace(/( at \d+:\d+)+$/, '');
@@ -73,20 +76,20 @@ function parseEngineError(message: string): MjmlIssue {
 
 /**
  * Compiles MJML to HTML for e-mail clients (tables, conditional comments for Outlook, media queries). Liquid tags and
- * outputs are kept wherever MJML allows text: between elements, in their content and in attribute values. Files cannot be
- * included.
+ * outputs are kept wherever MJML allows text: between elements, in their content and in attribute values. Files cannot
+ * be included.
  */
 export function compileMjml(source: string): { readonly html: string } | { readonly issue: MjmlIssue } {
   const nesting = findNestingIssue(source);
   if (nesting !== undefined) return { issue: nesting };
   const engine = new Engine();
-  // The default fonts of MJML are loaded from a third party.
+  // MJML's default fonts are loaded from a third party.
   engine.setRenderOptions({ disableComments: true, socialIconOrigin: null, fonts: {} });
   let result: ReturnType<Engine['toHtml']>;
   try {
     result = engine.toHtml(source);
   } catch {
-    // The engine crashed: `free` would throw too. The next template gets another engine.
+    // The engine crashed, and `free` would throw as well. The next template gets another engine.
     const byteOrderMark = source.indexOf('\ufeff', 1);
     const message = 'the MJML engine crashed; an invisible character, such as a byte order mark, may be the cause';
     return { issue: { ...templatePosition(source, Math.max(0, byteOrderMark)), message } };

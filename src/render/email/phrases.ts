@@ -7,20 +7,20 @@ import type { Chart } from '../charts/chart.ts';
 import type { SummarySection } from './summary.ts';
 import type { SectionTable } from './summary-cells.ts';
 
-/** Where the e-mail's omitted figures are: in an attachment, or nowhere that the reader can open. */
+/** Where readers find the figures that the e-mail leaves out: in an attachment, or in no file that they can open. */
 export function remainderLocation(attached: ReadonlySet<string>, { mail }: Words): string {
   const attachment = Object.entries(mail.inAttached).find(([format]) => attached.has(format));
   return attachment?.[1] ?? mail.leftOut;
 }
 
-/** E.g. `12 more headline figures are below.`; empty for none. */
+/** E.g. `12 more headline figures are below.`; empty if there are none. */
 export const moreCountText = (
   count: number,
   location: string,
   text: (count: number, location: string) => string,
 ): string => (count <= 0 ? '' : text(count, location));
 
-/** What a section's table leaves out, and where to find it; empty when it shows everything. */
+/** What a section's table leaves out and where to find it. Empty if it shows everything. */
 export function omissionText(
   { size, which, headers }: SectionTable,
   shown: number,
@@ -34,7 +34,7 @@ export function omissionText(
   return [rows, columns].filter((sentence) => sentence !== '').join(' ');
 }
 
-/** A schedule, for the sentence that describes it. */
+/** A schedule, as the sentence about it needs it. */
 export interface ScheduleSummary {
   readonly cron: string;
   readonly timezone: string;
@@ -45,11 +45,11 @@ export interface ScheduleSummary {
 export interface TriggerInfo {
   /** Absent or empty: on demand only. */
   readonly schedules?: readonly ScheduleSummary[] | undefined;
-  /** Whether this run was triggered on demand. */
+  /** Whether somebody started this run on demand. */
   readonly onDemand?: boolean | undefined;
 }
 
-/** E.g. `at 08:00, only on Monday`; the cron expression where it cannot be described. */
+/** A schedule in words, e.g. `at 08:00, only on Monday`, or the cron expression if it cannot be described. */
 export function describeCron(cron: string, locale: string): string {
   try {
     const words = cronstrue.toString(cron, {
@@ -63,7 +63,7 @@ export function describeCron(cron: string, locale: string): string {
   }
 }
 
-/** Why the recipient gets the e-mail. */
+/** Why the recipient gets this e-mail. */
 export function recipientReason(dataset: Dataset, { schedules = [], onDemand }: TriggerInfo, locale: string): string {
   const { title, owner, organization } = dataset;
   const { mail } = messagesFor(locale);
@@ -84,8 +84,8 @@ export function recipientReason(dataset: Dataset, { schedules = [], onDemand }: 
 }
 
 /**
- * The caption of a chart's image: what it leaves out, whether its end is still running, and the statuses of its totals. May
- * be empty.
+ * The caption of a chart's image: what it leaves out, whether its last time is still running, and the statuses of its
+ * totals. May be empty.
  */
 export const chartCaption = (
   { omitted, overTime }: Chart,

@@ -10,19 +10,22 @@ import type { ImageData, SmallChart } from './email-images.ts';
 import { chartCaption } from './phrases.ts';
 import type { SummarySection } from './summary.ts';
 
-/** A picture with what a template needs to show it. */
+/** A picture, with all that a template needs to show it. */
 export interface MailPicture {
   readonly image: InlineImage;
   readonly data: ImageData;
 }
 
-/** Pixels of a picture for each CSS pixel, for high-resolution screens. */
+/** Pixels of a picture per CSS pixel, for high-resolution screens. */
 const DENSITY = 2;
 
-/** Position of the width in a PNG; the height follows it. */
+/** The offset of the width in a PNG. The height follows it. */
 const PNG_WIDTH_AT = 16;
 
-/** Derived from the content: the same image has the same id in every attempt, and one name. `#` in the name is its hash. */
+/**
+ * Names a picture by its content: the same image has the same id and name in every attempt. `#` in the name stands for
+ * its hash.
+ */
 function picture(stem: string, name: string, bytes: Uint8Array, texts: Pick<ImageData, 'alt' | 'note'>): MailPicture {
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 24);
   const cid = `${stem}.${hash}@docket`;
@@ -53,11 +56,11 @@ export async function drawCharts(
   );
 }
 
-/** Readable on white and on the dark ground of the e-mail. */
+/** Readable on white and on the dark background of the e-mail. */
 const LINE = '#1f8f88';
 const BAND = 'rgba(127,140,155,0.3)';
 
-/** The small charts of the sections' tables, by chart. Those without any figure have no picture. */
+/** Draws the small charts of the sections' tables, by chart. A chart without any figure has no picture. */
 export async function drawSmallCharts(charts: readonly SmallChart[]): Promise<ReadonlyMap<SmallChart, MailPicture>> {
   const drawable = charts.filter(({ points }) => points.some(({ value }) => value !== null));
   if (drawable.length === 0) return new Map();
@@ -76,18 +79,18 @@ export async function drawSmallCharts(charts: readonly SmallChart[]): Promise<Re
   );
 }
 
-/** Largest size in an e-mail, in CSS pixels. */
+/** The largest size in an e-mail, in CSS pixels. */
 const MAX_LOGO = { width: 160, height: 44 };
 
-/** On a white ground of its own, so that dark letters can be read in dark mode. */
+/** On its own white background, so that dark letters stay readable in dark mode. */
 function logoSvg({ format, bytes }: Logo, width: number, height: number): string {
   const href = `data:image/${format};base64,${bytes.toString('base64')}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><rect width="${width}" height="${height}" fill="#ffffff"/><image width="${width}" height="${height}" href="${href}"/></svg>`;
 }
 
 /**
- * The organization's logo, scaled down. Undefined without one, and for a file that cannot be drawn any more: `docket check`
- * reports it, and an e-mail without its logo is better than none.
+ * The organization's logo, scaled down. Undefined if there is none, or if the file can no longer be drawn: `docket
+ * check` reports that, and an e-mail without its logo is better than no e-mail.
  */
 export async function drawLogo(
   path: string | undefined,

@@ -14,24 +14,24 @@ import { type BodyData, buildTemplateData, type EmailOptions, type SizeBudget } 
 export const MAX_HTML_BYTES = 100_000;
 
 const NO_LIMIT = Number.POSITIVE_INFINITY;
-/** Rows of each section, and below a picture. */
+/** The rows of each section, and of sections with a picture, from the largest budget to the smallest. */
 const ROWS = [
   [MAX_SUMMARY_ROWS, MAX_SUMMARY_ROWS],
   [7, 5],
   [5, 3],
   [5, 0],
 ] as const;
-/** With this many rows an e-mail shows fewer sections rather than fewer rows. */
+/** Below this number of rows, an e-mail shows fewer sections rather than fewer rows. */
 const [LEAST_ROWS, LEAST_ROWS_BELOW_CHART] = [5, 0];
 const MAX_ENTRIES = 12;
 const MIN_ENTRIES = 6;
 
-/** Beside a scorecard, whose rows say the same. */
+/** The tiles beside a scorecard, whose rows have the same figures. */
 const FEWER_TILES = [3, 0];
 
 /**
- * Tried in order until the e-mail is small enough: fewer rows first, then fewer sections, then fewer tiles beside a scorecard,
- * then no rows.
+ * The budgets, tried in order until the e-mail is small enough: fewer rows first, then fewer sections, then fewer tiles
+ * beside a scorecard, then no rows.
  */
 function sizeBudgets({ sections }: Pick<EmailSummary, 'sections'>): readonly SizeBudget[] {
   const least = { rows: LEAST_ROWS, rowsBelowChart: LEAST_ROWS_BELOW_CHART, entries: MIN_ENTRIES };
@@ -59,10 +59,11 @@ async function drawPictures(summary: EmailSummary, dataset: Dataset, { logo, bod
 }
 
 /**
- * Renders a body of a report's e-mail, as HTML and as text, from `email/report.mjml` and `email/report.txt.liquid`, and its
- * images. It stays below Gmail's limit and a length that readers scroll through: first the sections show fewer rows,
- * then the e-mail shows fewer sections and, beside a scorecard, fewer tiles, and says so. The same data gives the same bytes.
- * Throws `template.invalid` with file, line and column, or `render.failed` when even the smallest e-mail is too large.
+ * Renders a body of a report's e-mail as HTML and as text, from `email/report.mjml` and `email/report.txt.liquid`, with
+ * its images. It stays below Gmail's limit and below a length that readers scroll through: first the sections show
+ * fewer rows, then the e-mail shows fewer sections and, beside a scorecard, fewer tiles, and says so. The same data
+ * always gives the same bytes. Throws `template.invalid` with file, line and column, or `render.failed` if even the
+ * smallest e-mail is too large.
  */
 export async function renderEmail(
   dataset: Dataset,
@@ -80,12 +81,12 @@ export async function renderEmail(
     return {
       html: filled,
       text: text.fill(escapeForText(data)),
-      // E-mail clients list an image without a reference as an attachment.
+      // E-mail clients show an image that is not referenced as an attachment.
       pictures: pictures.images.filter(({ cid }) => filled.includes(`cid:${cid}`)),
     };
   };
   const render = (data: BodyData): MailBody | undefined => {
-    // An approval adds its line and nothing else: the e-mail shows as much as the one that was reviewed.
+    // An approval adds its line and changes nothing else: the e-mail shows as much as the reviewed one.
     const reviewed = fill({ ...data, approval: '' });
     if (Buffer.byteLength(reviewed.html) > MAX_HTML_BYTES) return undefined;
     return data.approval === '' ? reviewed : fill(data);
@@ -96,7 +97,7 @@ export async function renderEmail(
     const rendered = lengthInRows(smallest) > MAX_LENGTH ? undefined : render(smallest);
     if (rendered !== undefined) return rendered;
   }
-  // Longer than wanted, e.g. by many remarks, but it can be sent.
+  // It is longer than wanted, e.g. because of many notes, but it can be sent.
   const rendered = smallest && render(smallest);
   if (rendered !== undefined) return rendered;
   throw new DocketError('render.failed', 'The e-mail exceeds the size that Gmail displays.', {
@@ -107,18 +108,20 @@ export async function renderEmail(
   });
 }
 
-/** The longest e-mail that readers scroll through, in rows of a table: about 2,500 pixels at 600 pixels of width. */
+/** The longest e-mail that readers scroll through, in table rows: about 2,500 pixels at a width of 600 pixels. */
 const MAX_LENGTH = 39;
 
-/** CSS pixels. */
+/** The height of a table row in CSS pixels. */
 const ROW_PX = 60;
-/** More than that of comments takes no space from the figures: the e-mail is longer instead. */
+/**
+ * The most rows of comments that count. Longer comments take no space from the figures: the e-mail gets longer instead.
+ */
 const MAX_COMMENTS = 12;
 
 const count = (lists: readonly { readonly length: number }[]): number =>
   lists.reduce((total, { length }) => total + length, 0);
 
-/** How long an e-mail is, in rows of a table whose texts wrap. Each part has a fixed length, whatever its texts. */
+/** The length of an e-mail, in table rows with wrapped texts. Each part has a fixed length, whatever its texts. */
 function lengthInRows(data: BodyData): number {
   const { sections, tile_rows: tiles, attention, incomplete, other_headlines: headlines, changes, reading } = data;
   const others = data.other_sections;
@@ -140,7 +143,7 @@ function lengthInRows(data: BodyData): number {
   );
 }
 
-/** The separator of cells in the text part, and characters that look like it. */
+/** The character that separates cells in the text part, and characters that look like it. */
 const SEPARATORS = /[|¦‖｜│┃❘∣ǀ]/g;
 
 /** Changes every text in the data. */
@@ -154,20 +157,20 @@ function mapTexts(data: object, change: (text: string, name: string) => string):
   return Object.fromEntries(Object.entries(data).map(([key, inner]) => [key, changed(inner, key)]));
 }
 
-/** For the HTML part: direction controls in a name must not affect the text after it. */
+/** For the HTML part: direction controls in a name must not affect the text that follows. */
 const escapeForHtml = (data: BodyData): object => mapTexts(data, balanceBidiControls);
 
 /** The description comes from the definition and may have several lines. */
 const keepDescriptionLines = (text: string, name: string): string =>
   name === 'description' ? text.split('\n').map(toSingleLine).join('\n') : toSingleLine(text);
 
-/** Isolates the direction of a cell from its neighbours, and replaces separators. */
+/** Isolates the direction of a cell from its neighbours, and replaces separators in it. */
 const escapeTableCell = <Cell extends { readonly text: string }>(cell: Cell): Cell => ({
   ...cell,
   text: isolateBidi(toSingleLine(cell.text).replace(SEPARATORS, '/')),
 });
 
-/** For the text part: data must not add lines, which are rows, or `|`, which starts a cell. */
+/** For the text part: data must not add lines, because a line is a row, or `|`, because it starts a cell. */
 const escapeForText = (data: BodyData): object =>
   mapTexts(
     {

@@ -217,7 +217,7 @@ const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: 
   );
 };
 
-/** Sample data to check templates with: all optional parts, none of them, and a truncated e-mail. */
+/** Sample data to check templates with: one sample with all optional parts, one with none, and a truncated e-mail. */
 export const sampleTemplateData = (): readonly ReturnType<typeof buildTemplateData>[] => [
   sampleDataOf(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], {
     rows: 10,

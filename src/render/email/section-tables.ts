@@ -11,20 +11,23 @@ import { totalHeading } from '../table-notes.ts';
 import { MAX_METRIC_ROWS, scorecardTable, trendTable } from './metric-tables.ts';
 import { asCell, type SectionTable, type SummaryCell, textCell, toned } from './summary-cells.ts';
 
-/** Columns of a table, as many as a phone can show; of one with changes, as many as fit into the width of an e-mail. */
+/**
+ * The most columns of a table: as many as a phone can show, or, with changes, as many as fit into the width of an
+ * e-mail.
+ */
 const MAX_COLUMNS = { plain: 5, compared: 7 } as const;
-/** Rows of a table, before the size limit of an e-mail. */
+/** The most rows of a table, before the size limit of the e-mail reduces them. */
 export const MAX_SUMMARY_ROWS = 10;
 
-/** The label of the totals, marked when the period is still running. */
+/** The label of the totals, with a mark while the period is running. */
 function totalLabel({ table }: PackSection, words: Words): string {
   const heading = totalHeading(table, words);
   return table.running ? words.mail.named(heading, [words.mail.template.still_running]) : heading;
 }
 
-/** The key columns, then each metric with its change, as many as fit. */
+/** The columns that fit: the key columns, then each metric with its change. */
 function shownColumns({ columns, table }: PackSection): { readonly shown: ViewColumn[]; readonly left: number } {
-  // The text of a bucket contains the ISO week.
+  // The text of a bucket already contains the ISO week.
   const keys = columns.filter(({ role, source }) => role === 'label' || (source.kind === 'time' && role !== 'week'));
   const [comparison] = table.comparisons;
   const metrics = valueColumns(columns).map((value) => [
@@ -44,7 +47,7 @@ function shownColumns({ columns, table }: PackSection): { readonly shown: ViewCo
   return { shown, left: Math.max(0, keys.length - most) + metrics.length - count };
 }
 
-/** A list, groups or buckets: the rows as they are, those of exceptions worst first. */
+/** The table of a list, of groups or of buckets. Rows keep their order, but exceptions have the worst first. */
 function groupedTable(section: PackSection, locale: string): SectionTable {
   const words = messagesFor(locale);
   const { table, cells } = section;
@@ -93,7 +96,7 @@ function headerOf({ role, header, source, comparison }: ViewColumn, words: Words
 
 type CellOf = (view: ViewColumn) => PackCell | undefined;
 
-/** A single row whose totals are other figures: both beside each other, one row for each metric. */
+/** The table of a single row whose totals are other figures: it shows both side by side, one row for each metric. */
 function transposedTable(section: PackSection, dataset: Dataset, locale: string): SectionTable {
   const words = messagesFor(locale);
   const { section: texts } = words.workbook;
@@ -146,7 +149,7 @@ function transposedTable(section: PackSection, dataset: Dataset, locale: string)
   };
 }
 
-/** The table of a section; undefined for one of text. */
+/** The table of a section; undefined for a text section. */
 export function sectionTable(section: PackSection, dataset: Dataset, locale: string): SectionTable | undefined {
   switch (section.kind) {
     case 'text':

@@ -8,35 +8,35 @@ import type { SmallChart } from './email-images.ts';
 
 export interface SummaryCell {
   readonly text: string;
-  /** The same, shorter, below its heading in a table. */
+  /** A shorter text, for use below the heading of a table. */
   readonly short: string;
   readonly number: boolean;
   readonly undefined: boolean;
-  /** A figure of few cases, which is grey; its text has their number. */
+  /** The figure has few cases and is grey. Its text has their number. */
   readonly few: boolean;
   /** Shape and word of its status; empty without a target. */
   readonly status: string;
-  /** Which status it is; empty without a target. */
+  /** The status itself; empty without a target. */
   readonly state: Status | '';
-  /** The target, e.g. `target 90%`; empty where it is not shown. */
+  /** The target, e.g. `target 90%`; empty if it is not shown. */
   readonly target: string;
-  /** `usual 420–520`; empty where its history gives no range. */
+  /** E.g. `usual 420–520`; empty if its history gives no range. */
   readonly range: string;
-  /** Of a change: whether it is better or worse. */
+  /** For a change: whether it is better or worse. */
   readonly tone: Tone;
-  /** The word for `tone`; empty without one. */
+  /** The word for `tone`; empty without a tone. */
   readonly tone_word: string;
-  /** A small chart in place of the text, which says the same. */
+  /** A small chart in place of the text. Both say the same. */
   readonly chart?: SmallChart;
 }
 
 export interface SummaryRow {
   readonly cells: readonly SummaryCell[];
-  /** Still running. */
+  /** Its time has not ended. */
   readonly partial: boolean;
-  /** Its time is cut off by the period. Absent: not told. */
+  /** The period cuts off its time. Absent: not known. */
   readonly clipped?: boolean;
-  /** A subheading: its only cell is above the rows that follow. */
+  /** A subheading. Its only cell is above the rows that follow. */
   readonly heading: boolean;
 }
 
@@ -51,14 +51,14 @@ export interface SummaryHeader {
 export interface SectionTable {
   readonly headers: readonly SummaryHeader[];
   readonly rows: readonly SummaryRow[];
-  /** The end that is shown when there are more rows. */
+  /** Which end is shown if there are more rows. */
   readonly which: 'first' | 'last';
-  /** All rows and columns, shown or not. */
+  /** The number of all rows and columns, shown or not. */
   readonly size: { readonly rows: number; readonly columns: number };
   readonly totals?: readonly SummaryCell[];
   /** The metrics whose headline figures it shows, one per row or one per column. */
   readonly headline: { readonly metrics: readonly string[]; readonly each: 'row' | 'column' };
-  /** A scorecard or trends: its rows are metrics, which are not left out for a smaller e-mail. */
+  /** A scorecard or trends. Its rows are metrics, which are not left out to make the e-mail smaller. */
   readonly metrics?: true;
 }
 
@@ -74,16 +74,16 @@ export const PLAIN = {
   tone_word: '',
 } as const;
 
-/** A cell that is only text. */
+/** A cell with only a text. */
 export const textCell = (text: string): SummaryCell => ({ ...PLAIN, text, short: text });
 
-/** Whether a change is better or worse, and its word. */
+/** The tone of a change, and the word for it. */
 export const toned = (tone: Tone, { status }: Words): Pick<SummaryCell, 'tone' | 'tone_word'> => ({
   tone,
   tone_word: tone === '' ? '' : status.tones[tone],
 });
 
-/** A figure, label or change of a table. */
+/** Makes a cell from a figure, label or change of a table. */
 export const asCell = (view: ViewColumn, cell: PackCell, words: Words): SummaryCell => {
   // A dash is neither better nor worse.
   const tone = toned(cell.text === UNDEFINED_TEXT ? '' : cell.tone, words);

@@ -21,22 +21,22 @@ import { sectionTable } from './section-tables.ts';
 import type { SectionTable } from './summary-cells.ts';
 import { buildTiles, type Tile } from './tiles.ts';
 
-/** Headline figures as tiles; the others are in the sections and in the files. */
+/** The most headline figures shown as tiles. The others are in the sections and in the files. */
 const MAX_TILES = 5;
-/** Images of an e-mail, of the first sections with a chart. Each adds some 20 kB to every message. */
+/** The most images of an e-mail, for the first sections with a chart. Each adds about 20 kB to every message. */
 const MAX_CHARTS = 3;
-/** Groups along the axis of an image, as many as a phone can show. */
+/** The most groups along the axis of an image: as many as a phone can show. */
 const MAX_CHART_GROUPS = 15;
 
 export interface SummarySection {
   readonly id: string;
   readonly title: string;
   readonly description?: string;
-  /** Its most important sentence, unless the e-mail shows that above. */
+  /** Its most important sentence, unless the e-mail shows it above. */
   readonly takeaway?: string;
-  /** Absent for a section of text. */
+  /** Absent for a text section. */
   readonly table?: SectionTable;
-  /** Of a section of text. */
+  /** The paragraphs of a text section. */
   readonly paragraphs: readonly string[];
   readonly comments: readonly PackComment[];
   /** From `coverageFacts`. */
@@ -48,26 +48,26 @@ export interface SummarySection {
   /** Whether one of its rows, shown or not, is still running. */
   readonly running: boolean;
   readonly notes: readonly string[];
-  /** Of the changes in its rows. */
+  /** Notes on the changes in its rows. */
   readonly rowNotes: readonly string[];
-  /** Why it has no rows, where the service may have some. */
+  /** Why it has no rows, if the service may have some. */
   readonly empty?: string;
-  /** What its figures are marked with, in sentences. */
+  /** Explains the marks of its figures, in sentences. */
   readonly legend: readonly string[];
   /** Only the first sections with a chart have one. */
   readonly chart?: Chart;
-  /** The chart with codes for names that the font of pictures does not have; absent where it has all. */
+  /** The chart with codes in place of names that the pictures' font cannot show. Absent if it can show all. */
   readonly drawn?: Chart;
-  /** What these codes stand for. */
+  /** The names that these codes stand for. */
   readonly codes?: readonly NameCode[];
-  /** The statuses of the totals of what the chart shows, e.g. `Alerts open: ■ breached`. */
+  /** The statuses of the totals of the shown metrics, e.g. `Alerts open: ■ breached`. */
   readonly chartStatuses?: readonly string[];
 }
 
-/** A section that only the files show. */
+/** A section that only the files contain. */
 export interface HiddenSection {
   readonly title: string;
-  /** Its rows; null for a section that is no list. */
+  /** The number of its rows; null if it is not a list. */
   readonly rows: number | null;
 }
 
@@ -80,29 +80,29 @@ export interface SummaryOptions {
   readonly calendar?: FiscalCalendar | undefined;
 }
 
-/** The content of an e-mail as texts: what is breached, headline figures, and a short table per section. */
+/** The content of an e-mail as texts: what is breached, the headline figures, and a short table per section. */
 export interface EmailSummary extends Pick<Pack, 'approval' | 'correction' | 'comments'> {
   readonly completeness: Pack['completeness'];
-  /** What is breached or on watch, the worst first. */
+  /** Figures that are breached or on watch, the worst first. */
   readonly attention: readonly Attention[];
   /** Whether any figure has a target. */
   readonly judged: boolean;
-  /** The statuses of figures of few cases. */
+  /** The number of figures with few cases, by status. */
   readonly few: ReturnType<typeof countStatuses>;
   readonly tiles: readonly Tile[];
-  /** Headline figures beyond the maximum. */
+  /** Headline figures beyond the most tiles. */
   readonly moreTiles: readonly Tile[];
-  /** The coverage that most sections share, which they do not repeat, and the filters that all share. */
+  /** The coverage that most sections share, and the filters that all share. Sections do not repeat them. */
   readonly basis?: string;
   readonly sections: readonly SummarySection[];
   readonly hidden: readonly HiddenSection[];
-  /** All sections with comments, those that only the files show as well. */
+  /** All sections with comments, including those that only the files contain. */
   readonly commented: readonly Pick<SummarySection, 'id' | 'title' | 'comments'>[];
 }
 
 /**
- * The coverage that most sections share; undefined if none is shared. Filters and current counts are never shared: above
- * all sections they would seem to apply to every section.
+ * The coverage that most sections share; undefined if they share none. Filters and current counts never count as
+ * shared: above all sections they would seem to apply to every one.
  */
 function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['tables']): string | undefined {
   const current = new Set(tables.filter((table) => table.current).map(({ id }) => id));
@@ -114,7 +114,7 @@ function sharedCoverage(sections: readonly SummarySection[], tables: Dataset['ta
   return most !== undefined && most[1] > 1 ? most[0] : undefined;
 }
 
-/** The filters that all sections share, which tiles and headlines do not name. */
+/** The filters that all sections share. Tiles and headlines do not name them. */
 function reportScope({ tables }: Dataset, locale: string): readonly string[] {
   const shared = sharedFilters(tables);
   const [first] = tables.filter(({ columns }) => columns.some(({ kind }) => kind === 'metric'));
@@ -161,15 +161,15 @@ function attachCharts(sections: readonly SummarySection[], { dataset, locale }: 
   });
 }
 
-/** A note that says why rows have no change. */
+/** Whether a note says why rows have no change. */
 const isOfRows = ({ message }: Table['notes'][number]): boolean => message.id === 'unlike_rows';
 
-/** The notes that the e-mail does not show at its top, each once. */
+/** The notes that the e-mail does not show at its top, without repetitions. */
 const complete = (notes: readonly Note[]): string[] => [
   ...new Set(notes.filter(({ incomplete }) => !incomplete).map(({ text }) => text)),
 ];
 
-/** @returns the notes of the table, and those of the changes in its rows */
+/** @returns the notes of the table, and separately those on changes in its rows */
 function notesOf(table: Table, locale: string): Pick<SummarySection, 'notes' | 'rowNotes'> {
   const ofRows = isSingleRow(table) ? [] : table.notes.filter(isOfRows);
   const others = table.notes.filter((note) => !ofRows.includes(note));
@@ -207,12 +207,12 @@ function summarySection(
   };
 }
 
-/** A list of persons, or of anything else that is no figure. */
+/** Whether a table lists persons or other records instead of figures. */
 const isList = ({ columns }: Table): boolean => columns.some(({ kind }) => kind === 'field');
 
 /**
- * In the order of the headlines: one of each wanted metric, then those of the report's period and scope, in them what is
- * breached, on watch, and changed most; then the others.
+ * Sorts tiles like the headlines: first one of each metric that the definition selects, then those of the report's
+ * period and scope (breached, on watch, then the largest changes), then the others.
  */
 function inHeadlineOrder(tiles: readonly Tile[], { dataset, locale, calendar = {} }: SummaryOptions): Tile[] {
   const asked = (dataset.headlineMetrics ?? []).flatMap(
@@ -233,12 +233,12 @@ export function buildSummary(options: SummaryOptions): EmailSummary {
   const said = new Set([...pack.headlines, ...pack.attention.map(({ text }) => text)]);
   const listed = body === 'full-lists';
   const hidden = pack.sections.filter(({ table }) => isList(table) && !listed);
-  // The scorecard comes before charts, wherever the report has it.
+  // The scorecard comes before the charts, wherever it is in the report.
   const isScorecard = ({ table }: PackSection) => table.id === pack.summary?.of;
   const inBody = pack.sections.filter((section) => !hidden.includes(section));
   const sections = [...inBody.filter(isScorecard), ...inBody.filter((section) => !isScorecard(section))]
     .map((section) => summarySection(section, said, options))
-    // What a section of text says is above already.
+    // The content of a text section may already be shown above.
     .filter(({ table, paragraphs, comments }) => table !== undefined || paragraphs.length + comments.length > 0);
   const basis = sharedCoverage(sections, dataset.tables);
   const scope = reportScope(dataset, locale);

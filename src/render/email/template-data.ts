@@ -18,21 +18,24 @@ export interface EmailOptions extends TriggerInfo {
   readonly run: string;
   /** Epoch ms. */
   readonly madeAt: number;
-  /** Folder of custom templates, with `email/report.mjml`, `email/report.txt.liquid` or both; the built-in ones when absent. */
+  /**
+   * Folder of custom templates, with `email/report.mjml`, `email/report.txt.liquid` or both. Default: the built-in
+   * ones.
+   */
   readonly templates?: string | undefined;
   /** Absent: `full`. */
   readonly body?: MailBodyName | undefined;
-  /** The page of the run; absent without a public URL. */
+  /** URL of the run's page; absent without a public URL. */
   readonly pageUrl?: string | undefined;
   /** Path of a PNG or JPEG. */
   readonly logo?: string | undefined;
   /** E.g. `Confidential`. */
   readonly classification?: string | undefined;
-  /** The organization's fiscal year, for sentences about changes. */
+  /** The organization's fiscal calendar, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
-  /** The output formats that the e-mail attaches; none when absent. */
+  /** The output formats that the e-mail attaches. Default: none. */
   readonly attached?: readonly string[] | undefined;
-  /** BCP 47; `en-GB` when absent. */
+  /** BCP 47. Default: `en-GB`. */
   readonly locale?: string | undefined;
 }
 
@@ -40,12 +43,12 @@ export interface EmailOptions extends TriggerInfo {
 export interface SizeBudget {
   /** Rows of each section. */
   readonly rows: number;
-  /** Rows of each section with a picture of its chart. */
+  /** Rows of each section whose chart has a picture. */
   readonly rowsBelowChart: number;
   readonly sections: number;
-  /** With none there are no headlines beside what needs attention. */
+  /** Without tiles there are also no headlines, except what needs attention. */
   readonly tiles: number;
-  /** Incomplete notes, and files. */
+  /** The most notes on incomplete data, and the most files. */
   readonly entries: number;
 }
 
@@ -62,11 +65,11 @@ const sizeText = (bytes: number, locale: string): string =>
     ? `${intlNumberFormat(locale).format(Math.max(1, Math.round(bytes / 1000)))} kB`
     : `${intlNumberFormat(locale, { maximumFractionDigits: 1 }).format(bytes / 1_000_000)} MB`;
 
-/** On a screen; a phone shows one below the other. */
+/** On a screen. A phone shows one below the other. */
 const TILES_PER_ROW = 3;
-/** Figures that are breached or on watch. */
+/** The most figures that are listed as breached or on watch. */
 const MAX_ATTENTION = 6;
-/** Titles of sections that only the files show. */
+/** The most titles of sections that only the files contain. */
 const MAX_OTHER_SECTIONS = 12;
 
 function tileRows<Item>(tiles: readonly Item[]): Item[][] {
@@ -77,12 +80,12 @@ function tileRows<Item>(tiles: readonly Item[]): Item[][] {
 function shownRows(table: SectionTable | undefined, most: number): readonly SummaryRow[] {
   if (most === 0 || table === undefined) return [];
   const { rows, which, metrics } = table;
-  // Metrics are the point of a scorecard.
+  // A scorecard exists to show metrics, so they are not left out.
   if (metrics) return firstMetrics(rows);
   return which === 'last' ? rows.slice(-most) : rows.slice(0, most);
 }
 
-/** Metrics of a scorecard, at most: as many as fit with everything else. */
+/** The most metrics of a scorecard: as many as fit beside everything else. */
 const MAX_METRICS = 12;
 
 function firstMetrics(rows: readonly SummaryRow[]): readonly SummaryRow[] {
@@ -95,7 +98,7 @@ function firstMetrics(rows: readonly SummaryRow[]): readonly SummaryRow[] {
 const rowLimit = (hasPicture: boolean, budget: SizeBudget): number =>
   hasPicture ? budget.rowsBelowChart : budget.rows;
 
-/** Whether the shown sections contain the tile's figure. */
+/** Whether the shown sections already contain the tile's figure. */
 function isShownInSections(
   { source }: Tile,
   sections: readonly SummarySection[],
@@ -173,7 +176,9 @@ const tileData = ({
   section: rest.section,
 });
 
-/** What is breached or on watch, in words, and a heading that says how many; empty where nothing has a target. */
+/**
+ * The figures that are breached or on watch, in words, and a heading with their number. Empty if nothing has a target.
+ */
 function attentionData({ attention, judged, few }: EmailSummary, words: Words) {
   const { mail } = words;
   const count = (status: 'breached' | 'watch') => attention.filter((each) => each.status === status).length;
@@ -194,7 +199,7 @@ function attentionData({ attention, judged, few }: EmailSummary, words: Words) {
 const titleWithRows = (title: string, rows: number | null, mail: Words['mail']): string =>
   rows === null ? isolateBidi(title) : mail.named(isolateBidi(title), [mail.rowCount(rows)]);
 
-/** Which parts a body has. A notice has no figures, and so no remark that may name some. */
+/** Which parts a body has. A notice has no figures, and therefore no notes that may name some. */
 const PARTS = {
   full: { figures: true, sections: true },
   'full-lists': { figures: true, sections: true },
@@ -203,8 +208,8 @@ const PARTS = {
 } as const satisfies Record<MailBodyName, object>;
 
 /**
- * The variables of e-mail templates: the contract with custom templates, documented in `templates/README.md`. Every name
- * exists; texts and lists may be empty, and only pictures may be nil.
+ * Builds the variables of e-mail templates. They are the contract with custom templates, documented in
+ * `templates/README.md`. Every name exists. Texts and lists may be empty, and only pictures may be nil.
  */
 export function buildTemplateData(
   { dataset, summary, artifacts, pictures, options }: TemplateDataInput,
@@ -220,7 +225,7 @@ export function buildTemplateData(
   const rest = artifacts.length === 0 ? undefined : location;
   const { completeness } = summary;
   const incomplete = has.figures ? completeness.notes : [];
-  // Readers cannot open a file that the e-mail only names.
+  // Readers cannot open a file that is named but not attached.
   const files = artifacts.filter((artifact) => attached.has(outputFormatOf(artifact)));
   const tiles = has.figures ? summary.tiles.slice(0, budget.tiles).map(tileData) : [];
   const sections = has.sections ? summary.sections.slice(0, budget.sections) : [];

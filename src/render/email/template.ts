@@ -6,7 +6,7 @@ import { DocketError, errorMessage } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { compileMjml } from './mjml.ts';
 
-/** The templates of the two bodies. A folder of custom templates may contain one of them or both. */
+/** The templates of the two bodies. A folder of custom templates may contain either or both. */
 export const TEMPLATES = { html: 'report.mjml', text: 'report.txt.liquid' } as const;
 export type TemplateKind = keyof typeof TEMPLATES;
 
@@ -20,11 +20,11 @@ export interface EmailTemplate {
 /** An error in a template. */
 export interface EmailTemplateIssue {
   readonly file: string;
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
-  /** From 1. */
+  /** Counted from 1. */
   readonly column: number;
-  /** One sentence without its full stop. */
+  /** One sentence, without its full stop. */
   readonly message: string;
 }
 
@@ -32,8 +32,8 @@ export interface EmailTemplateIssue {
 const BUILT_IN_TEMPLATES = fileURLToPath(new URL('../../../templates', import.meta.url));
 
 /**
- * The file of a template: the custom one if there is one, else the built-in one.
- * @param folder what `DOCKET_TEMPLATES` names
+ * The file of a template: the custom one if it exists, otherwise the built-in one.
+ * @param folder the value of `DOCKET_TEMPLATES`
  */
 export function templateFile(kind: TemplateKind, folder: string | undefined): string {
   const custom = folder === undefined ? undefined : join(folder, 'email', TEMPLATES[kind]);
@@ -41,7 +41,7 @@ export function templateFile(kind: TemplateKind, folder: string | undefined): st
 }
 
 /**
- * Unknown variables and filters are errors. Output in HTML is escaped unless the template uses `| raw`. Templates cannot
+ * Unknown variables and filters are errors. HTML output is escaped unless the template uses `| raw`. Templates cannot
  * read files or inherited properties. Rendering is limited to ten seconds.
  */
 const liquidEngine = memoize(
@@ -60,7 +60,7 @@ const liquidEngine = memoize(
 
 type ErrorPosition = Omit<EmailTemplateIssue, 'file'>;
 
-/** The source and its compiled layout. Cached, because a template changes far less often than it is used. */
+/** Source and compiled layout. Cached, because a template is used far more often than it changes. */
 const parseTemplate = memoize(
   (
     kind: TemplateKind,
@@ -79,7 +79,7 @@ const parseTemplate = memoize(
   8,
 );
 
-/** Throws `template.invalid` for the first error in the template. */
+/** Loads a template. Throws `template.invalid` for its first error. */
 export function loadTemplate(kind: TemplateKind, folder: string | undefined): EmailTemplate {
   const opened = openTemplate(kind, templateFile(kind, folder));
   if ('issue' in opened) throw templateInvalid(opened.issue);
@@ -99,7 +99,7 @@ export type FillResult = { readonly text: string } | { readonly issue: EmailTemp
 export interface OpenTemplate {
   readonly file: string;
   readonly fill: (data: object) => FillResult;
-  /** The variables that it uses without assigning them, at their first use. */
+  /** The variables that the template uses without assigning them, at their first use. */
   readonly variables: () => readonly {
     readonly path: readonly string[];
     readonly line: number;
@@ -131,12 +131,13 @@ export function openTemplate(kind: TemplateKind, file: string): OpenTemplate | {
     fill: (data) => {
       const filled = render(compiled, data);
       if ('text' in filled || compiled === source) return filled;
-      // Positions in the compiled layout mean nothing to the author. The source fails in the same way, at its own position.
+      // Positions in the compiled layout mean nothing to the author. Rendering the source fails in the same way, at a
+      // position that the author knows.
       const again = render(source, data);
       return 'issue' in again ? again : filled;
     },
     variables: () =>
-      // Partials fail when the template is filled.
+      // Partials are not analyzed here: they fail when the template is filled.
       Object.values(liquid.analyzeSync(source, { partials: false }).globals).flatMap((uses) =>
         uses.map(({ segments, location: { row, col } }) => ({
           path: segments.filter((segment) => typeof segment === 'string'),

@@ -9,28 +9,28 @@ import { formatTarget } from '../figures/format-value.ts';
 import { colourOf, statusText } from '../figures/status-text.ts';
 import { distinctFigures, distinguishingSections, type TotalFigure, totalFigures } from '../figures/total-figures.ts';
 
-/** A headline figure: the service's total, or the only value of a section without groups. Never a sum of rows. */
+/** A headline figure: the service's total, or the only value of a section without groups. It is never a sum of rows. */
 export interface Tile {
   /** Name and scope. */
   readonly label: string;
-  /** The metric's label, with the section's title where it would not be unique. */
+  /** The metric's label. The section's title is added if the label is not unique. */
   readonly name: string;
-  /** Filters, range and state, where they differ from the whole period: `Risk is Severe; so far`. May be empty. */
+  /** Filters, range and state, if they differ from the whole period: `Risk is Severe; so far`. May be empty. */
   readonly scope: string;
   readonly value: string;
-  /** Of few cases. */
+  /** It has few cases. */
   readonly few: boolean;
-  /** `▲ 12.4% from 5,685`; absent without a comparison. */
+  /** E.g. `▲ 12.4% from 5,685`; absent without a comparison. */
   readonly change?: string;
-  /** The same for each comparison, with whether it is better or worse; empty without a comparison. */
+  /** The change for each comparison, and whether it is better or worse; empty without a comparison. */
   readonly changes: readonly ChangeText[];
-  /** `■ breached`; absent without a target. */
+  /** E.g. `■ breached`; absent without a target. */
   readonly status?: string;
-  /** Which status it is; absent without a target. */
+  /** The status itself; absent without a target. */
   readonly state?: Status;
-  /** `target 90%`; absent without one. */
+  /** E.g. `target 90%`; absent without a target. */
   readonly target?: string;
-  /** `usual 420–520`; absent where its history gives no range. */
+  /** E.g. `usual 420–520`; absent if its history gives no range. */
   readonly range?: string;
   /** The section's title. */
   readonly section: string;
@@ -41,7 +41,7 @@ export interface Tile {
   readonly place: FigurePlace;
 }
 
-/** Status and target of a headline figure. */
+/** The texts for status and target of a headline figure. */
 function judgedTexts(
   { judged, view, value }: TotalFigure,
   locale: string,
@@ -56,8 +56,8 @@ function judgedTexts(
 }
 
 /**
- * The totals as headline figures, each once: those of the report's period and scope first; in them breached, on watch, then
- * the others. Figures with the same name and scope get their section's title.
+ * The totals as headline figures, without repetitions. Those of the report's period and scope come first: breached, on
+ * watch, then the others. Figures with the same name and scope also get their section's title.
  */
 export function buildTiles(dataset: Dataset, locale: string): Tile[] {
   const { mail } = messagesFor(locale);

@@ -1,7 +1,7 @@
 import type { Better } from '../../definitions/schema/targets.ts';
 import type { Dataset, GroupKey, Row, Table, TargetRecord } from '../../fetch/dataset.ts';
 
-/** The direction that targets agree on; undefined: a change is neither good nor bad. */
+/** The direction that all targets agree on. Undefined: a change is neither good nor bad. */
 const agreed = (targets: readonly TargetRecord[]): Better | undefined => {
   const [only, ...others] = new Set(targets.map(({ better }) => better));
   return others.length === 0 ? only : undefined;
@@ -10,7 +10,9 @@ const agreed = (targets: readonly TargetRecord[]): Better | undefined => {
 const targetsOf = ({ targets = [] }: Pick<Dataset, 'targets'>, metric: string): TargetRecord[] =>
   targets.filter((target) => target.metric === metric);
 
-/** Whether a table's totals and times are of one value. What the filters of an older dataset select is not known. */
+/**
+ * Whether a table's totals and times cover exactly one value. Filters of an older dataset do not say what they select.
+ */
 const isOnly = ({ filters }: Pick<Table, 'filters'>, where: GroupKey): boolean => {
   const [filter, ...others] = filters;
   if (filter === undefined || others.length > 0 || !('is' in filter)) return false;
@@ -18,13 +20,16 @@ const isOnly = ({ filters }: Pick<Table, 'filters'>, where: GroupKey): boolean =
   return dimension === where.dimension && more.length === 0 && value === where.value;
 };
 
-/** Which direction is better of a metric's totals and times: what targets of just these say, else those of the whole. */
+/**
+ * Which direction is better for a metric's totals and times: what targets for exactly these say, otherwise what targets
+ * for the whole say.
+ */
 export function betterOf(
   dataset: Pick<Dataset, 'targets'>,
   table: Pick<Table, 'filters' | 'unsplit'>,
   metric: string,
 ): Better | undefined {
-  // The targets of a pack are those of its value.
+  // The targets in the report of one `split` value apply to that value only.
   if (table.unsplit) return undefined;
   const targets = targetsOf(dataset, metric);
   const own = targets.filter(({ where }) => where !== undefined && isOnly(table, where));
@@ -37,8 +42,8 @@ const dimensionsOf = ({ columns }: Coloured): string[] =>
   columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
 
 /**
- * The same of a row. A row of a group is coloured only by a target that names its value, or its dimensions in `rows`:
- * what should be better as a whole need not be in each group.
+ * Which direction is better for a row. A row of a group is coloured only by a target that names its value, or its
+ * dimensions in `rows`: what is better for the whole need not be better in each group.
  */
 export function betterOfRow(
   dataset: Pick<Dataset, 'targets'>,
@@ -57,7 +62,7 @@ export function betterOfRow(
   return agreed(targetsOf(dataset, metric).filter(isAbout));
 }
 
-/** The directions by which changes of a table are coloured: of its totals, its times and its groups. */
+/** The directions by which the changes in a table are coloured: those of its totals, its times and its groups. */
 export function colouredBetters(
   dataset: Pick<Dataset, 'targets'>,
   table: Coloured & Pick<Table, 'totals'>,
@@ -77,13 +82,13 @@ export function colouredBetters(
   );
 }
 
-/** Whether this direction, and no other, colours changes of a metric in a table. */
+/** Whether changes of a metric in a table are coloured by this direction and no other. */
 export const isBetterMeant = (...[dataset, table, metric, better]: [...Parameters<typeof colouredBetters>, Better]) => {
   const betters = colouredBetters(dataset, table, metric);
   return betters.size === 1 && betters.has(better);
 };
 
-/** Whether a change is good; undefined without a direction that is better, and for no change. */
+/** Whether a change is good; undefined if nothing changed, or if no direction is better. */
 export const changeIsGood = (
   better: Better | undefined,
   direction: 'up' | 'down' | 'same' | null,

@@ -13,15 +13,18 @@ import { type ComparedFigure, type ShownChange, type ShownFigures, showFigures }
 /** The values of a row or of the totals. */
 export type Figures = Pick<Row, 'values' | 'compare' | 'toDate' | 'cases' | 'toDateCases'>;
 
-/** The boundaries of the figure's status, and the decimals of its column, where it has these. */
+/**
+ * What else affects how a figure is shown: the boundaries of its status and the decimals of its column, if it has
+ * these.
+ */
 export interface Beside extends Pick<ComparedFigure, 'judged' | 'columnDecimals'> {
-  /** What few cases are. */
+  /** The rules for few cases. */
   readonly few: FewRules;
-  /** Changes are differences, because not every row of their column has a percentage. */
+  /** Show changes as differences, because not every row of the column has a percentage. */
   readonly differences?: boolean;
 }
 
-/** A metric's figure with all that it is compared with, as readers see them. */
+/** A metric's figure, and all that it is compared with, as readers see them. */
 export function shownFigures(
   { source, quantity }: ViewColumn,
   { values, compare, cases }: Figures,
@@ -44,15 +47,20 @@ export function shownFigures(
 
 const ARROWS = { up: '▲', down: '▼', same: '=' } as const;
 
-/** A change with its arrow, so that it can be told without colour. @param direction null where nothing is compared */
+/**
+ * A change with its arrow, so that readers can tell it without colour.
+ * @param direction null if nothing is compared
+ */
 export const withArrow = (direction: keyof typeof ARROWS | null, text: string): string =>
   direction === null ? text : text === UNDEFINED_TEXT ? ARROWS[direction] : `${ARROWS[direction]} ${text}`;
 
-/** `62.5% (n = 8)` */
+/** Adds the number of cases: `62.5% (n = 8)` */
 export const withCases = (text: string, cases: string | undefined): string =>
   cases === undefined ? text : `${text} ${cases}`;
 
-/** A change in words with its arrow, independent of colour and without judging whether it is good. */
+/**
+ * A change in words, with an arrow so that it does not depend on colour. It does not say whether the change is good.
+ */
 function changePhrase({ direction, size, times, unseen }: ShownChange, was: string, { mail, status }: Words): string {
   if (unseen) return mail.unseen(status.unseen, was);
   if (direction === null) return mail.was(was);
@@ -60,7 +68,7 @@ function changePhrase({ direction, size, times, unseen }: ShownChange, was: stri
   return times && size !== undefined ? mail.changedTimes(size, was) : mail.changed(direction, size, was);
 }
 
-/** Whether a change is for the better; empty where it is neither, or nothing says which direction is better. */
+/** Whether a change is for the better. Empty if it is neither, or if nothing says which direction is better. */
 export type Tone = 'better' | 'worse' | '';
 
 export interface ChangeText {
@@ -68,9 +76,9 @@ export interface ChangeText {
   readonly tone: Tone;
 }
 
-/** A change beside the figures that it is of. */
+/** A change that is shown beside its figures. */
 export interface JudgedChange extends ChangeText {
-  /** The figure that it is compared with. */
+  /** The figure before the change. */
   readonly before: string;
   readonly change: ShownChange;
 }

@@ -22,16 +22,16 @@ import {
 } from './raw-columns.ts';
 
 /**
- * A table's column as reports for people show it. One column of the dataset becomes one or more of these: a weekly bucket
- * adds its ISO week, and a compared metric adds its previous value and its change, for each comparison.
+ * A table's column as people see it in reports. One column of the dataset becomes one or more of these: a weekly bucket
+ * adds its ISO week, and a compared metric adds its previous value and its change for each comparison.
  */
 export interface ViewColumn extends RawColumn {
   /** For the workbook, with the displayed unit, e.g. `Approval rate (%)`; unique in the table. */
   readonly header: string;
   readonly quantity: Quantity;
-  /** Whether any value in the rows is undefined without a note of its own, and whether any is positive. */
+  /** Whether any value in the rows is undefined without a note of its own, and whether any value is positive. */
   readonly contents: { readonly undefined: boolean; readonly positive: boolean };
-  /** The maximum decimals of its figures, the total included. */
+  /** The most decimals of any of its figures, including the total. */
   readonly decimals: number;
 }
 
@@ -60,7 +60,7 @@ function decimalsCollector() {
       const gap = Math.abs(size - 1);
       if (gap !== 0 && gap < Math.abs(toOne - 1)) toOne = size;
     },
-    /** The maximum decimals of the figures added. */
+    /** The most decimals that any of the added figures needs. */
     decimals: (quantity: Quantity): number => {
       const roundingOf = createRounder(quantity);
       const known = [toZero, toOne].filter(Number.isFinite);
@@ -69,7 +69,7 @@ function decimalsCollector() {
   };
 }
 
-/** Scans the rows once for all columns: a large table is in a file. */
+/** Scans the rows once for all columns, because a large table is in a file. */
 function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   const quantities = new Map(
     table.columns.map((source) => [source.name, quantityCollector(source, table.granularity ?? 'day')]),
@@ -77,7 +77,7 @@ function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   const stats = columns.map(({ source, role, comparison, read }) => ({
     read,
     isNoted: (row: Row) => isUnlike({ source, role, comparison }, row),
-    // Weeks and changes are computed from other columns and do not determine a quantity.
+    // Weeks and changes are computed from other columns, so they do not determine a quantity.
     addToQuantity: isRawFigure(role) || role === 'label' ? quantities.get(source.name)?.add : undefined,
     undefined: false,
     positive: false,
@@ -108,8 +108,8 @@ function quantityOf({ role, source }: RawColumn, collector: QuantityCollector | 
 }
 
 /**
- * The columns of a table in order, for workbook, e-mail, charts and formatted CSV, which therefore show the same figures.
- * Scans all rows once: reuse the result.
+ * The columns of a table, in order. Workbook, e-mail, charts and formatted CSV all use them, so that they show the same
+ * figures. Scans all rows once: reuse the result.
  */
 export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): readonly ViewColumn[] {
   const words = messagesFor(locale);
@@ -143,8 +143,8 @@ export const isSingleRow = ({ rows, columns }: Table): boolean =>
   rows.length === 1 && columns.length > 0 && columns.every(({ kind }) => kind === 'metric');
 
 /**
- * Whether the section's single row is shown transposed, one row per metric. A bucket with totals is not: the previous
- * period of the bucket and that of the totals are different ranges.
+ * Whether the section's single row is shown transposed, with one row per metric. A bucket with totals is not: the
+ * bucket and the totals are compared with different ranges.
  */
 export function isTransposed({ rows, totals }: Table, columns: readonly ViewColumn[]): boolean {
   if (rows.length !== 1 || !columns.some(isFigureColumn) || columns.some(({ role }) => role === 'label')) return false;

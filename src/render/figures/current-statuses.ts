@@ -1,6 +1,6 @@
 import type { Judgement, Status } from '../../fetch/dataset.ts';
 
-/** The judgements of the present: of each figure over time only the last bucket. */
+/** Reduces judgements to the present: of each figure over time, only the last bucket counts. */
 export function currentJudgements(judgements: readonly Judgement[]): readonly Judgement[] {
   const keyOf = ({ section, metric, group }: Judgement) => JSON.stringify([section, metric, group]);
   const last = new Map<string, string>();
@@ -12,18 +12,18 @@ export function currentJudgements(judgements: readonly Judgement[]): readonly Ju
   const totals = new Set(judgements.filter(({ bucket }) => bucket === null).map(keyOf));
   return judgements.filter((judgement) => {
     const key = keyOf(judgement);
-    // A figure with a judged total needs no bucket beside it.
+    // If a figure has a judged total, its buckets do not count as well.
     return judgement.bucket === null || (!totals.has(key) && judgement.bucket === last.get(key));
   });
 }
 
-/** Judgements that conditions look at. */
+/** The judgements that conditions use: figures with few cases may be excluded. */
 export const withoutIgnored = (judgements: readonly Judgement[]): readonly Judgement[] =>
   judgements.filter(({ few }) => few !== 'ignored');
 
 /**
- * The number of present figures by status. The same figure in several sections counts once.
- * @param few of figures of few cases, which are counted apart
+ * Counts present figures by status. The same figure in several sections counts once.
+ * @param few counts only figures with few cases, or only the others
  */
 export function countStatuses(
   judgements: readonly Judgement[],
@@ -41,7 +41,7 @@ export function countStatuses(
   return counts;
 }
 
-/** The present statuses by figure, to compare those of two runs: `kpis:alerts.open`, `kpis:alerts.open{profile.risk=high}`. */
+/** The present statuses by figure, to compare two runs: `kpis:alerts.open`, `kpis:alerts.open{profile.risk=high}`. */
 export const statusesByFigure = (judgements: readonly Judgement[]): Readonly<Record<string, Status>> =>
   Object.fromEntries(
     currentJudgements(judgements).map(({ section, metric, group, status }) => [

@@ -2,7 +2,7 @@ import type { Column, ComparedFigures, Dataset, MetricValues, Value } from '../.
 import { type Change, type Quantity, rawPerShown } from './quantity.ts';
 import type { RawColumn } from './raw-columns.ts';
 
-/** What decides whether a figure has few cases. A dataset of an older version has none. */
+/** The rules that decide whether a figure has few cases. A dataset of an older version has none. */
 export type FewRules = Pick<Dataset, 'small' | 'bases'>;
 
 /** The values of a row or of the totals, with their numbers of cases. */
@@ -15,7 +15,10 @@ interface Counted {
 
 const isCounted = ({ unit }: Pick<Column, 'unit'>): boolean => unit === 'ratio' || unit === 'seconds';
 
-/** `(n = 3)` behind a ratio or a duration of few cases, `(n ≤ 3)` of an upper bound; undefined for other figures. */
+/**
+ * Text for a ratio or a duration with few cases: `(n = 3)`, or `(n ≤ 3)` for an upper bound. Undefined for other
+ * figures.
+ */
 export function fewText(
   { small, bases = [] }: FewRules,
   { name, unit }: Pick<Column, 'name' | 'unit'>,
@@ -29,7 +32,7 @@ export function fewText(
   return `(n ${atMost ? '≤' : '='} ${count})`;
 }
 
-/** The numbers of cases of the figure that a column shows. */
+/** The numbers of cases behind the figure that a column shows. */
 export function casesBehind(
   { role, comparison }: Pick<RawColumn, 'role' | 'comparison'>,
   figures: Counted | undefined,
@@ -42,7 +45,7 @@ export function casesBehind(
 /** A 90th percentile needs more cases than a median. */
 const isTail = ({ name, aggregation }: Column): boolean => aggregation === 'p90' || name.endsWith('_p90');
 
-/** Whether one of the two figures of a change has few cases: of counts the smaller one is the number of cases. */
+/** Whether one of the two figures of a change has few cases. For counts, the smaller figure is the number of cases. */
 export function isFewChange(
   { small }: FewRules,
   source: Column,
@@ -61,7 +64,9 @@ export function isFewChange(
   return counts.some((count) => typeof count === 'number' && count < least);
 }
 
-/** A change of few cases as a difference in the unit of its figures: a percentage of three cases says nothing. */
+/**
+ * Shows a change with few cases as a difference in the unit of its figures: a percentage of three cases says nothing.
+ */
 export function absoluteChange(
   change: Change,
   now: Value | undefined,

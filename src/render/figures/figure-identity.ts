@@ -3,20 +3,23 @@ import type { FilterDescription } from '../../i18n/note.ts';
 import { type DateRange, dayCount, lastDayOfBucket, sameDays } from '../../plan/buckets.ts';
 
 /*
- * Which figures are one: a figure is a metric, its first and last day, its filters and its group. Two sections that show it
- * give one judgement, one headline, one tile.
+ * Decides which figures are the same. A figure is a metric, its first and last day, its filters and its group. If two
+ * sections show it, it has one judgement, one headline and one tile.
  */
 
-/** Of the report's own period and scope; of another one; or of fewer days than the report's period, as a reading of another day is. */
+/**
+ * `own`: of the report's own period and scope. `other`: of another period or scope. `shorter`: of fewer days than the
+ * report's period, like a reading of another day.
+ */
 export type FigurePlace = 'own' | 'other' | 'shorter';
 
-/** Bucket and group of a row; nulls: the totals. */
+/** Bucket and group of a row. Both are null for the totals. */
 export type RowPlace = Pick<Judgement, 'bucket' | 'group'>;
 export const TOTALS: RowPlace = { bucket: null, group: null };
 
 type Described = Pick<Table, 'filters'>;
 
-/** Filters and group by ids and values, which tell apart what labels may not. One text for each dimension and operator. */
+/** Filters and group by ids and values, because labels may be ambiguous. One text for each dimension and operator. */
 function canonicalFilters(filters: readonly FilterDescription[], group: RowPlace['group'] = null): string[] {
   const included = new Map<string, readonly string[]>();
   const excluded = new Map<string, readonly string[]>();
@@ -27,7 +30,7 @@ function canonicalFilters(filters: readonly FilterDescription[], group: RowPlace
   for (const filter of filters) {
     if ('search' in filter) searches.push(`search=${encodeURIComponent(filter.search)}`);
     else {
-      // Figures that an older version froze have labels only.
+      // Figures that an older version stored have labels only.
       const { dimension, values } = filter.of ?? {
         dimension: filter.label,
         values: 'is' in filter ? filter.is : filter.isNot,
@@ -55,7 +58,9 @@ function canonicalFilters(filters: readonly FilterDescription[], group: RowPlace
   ].sort();
 }
 
-/** The filters that all sections with figures have, and those without `split`: the report's scope. */
+/**
+ * The filters that all sections with figures share, without sections that are not split. They are the report's scope.
+ */
 export function sharedFilters(tables: readonly Pick<Table, 'filters' | 'columns' | 'unsplit'>[]): ReadonlySet<string> {
   const [first, ...others] = tables
     .filter(({ columns, unsplit }) => unsplit !== true && columns.some(({ kind }) => kind === 'metric'))
@@ -63,7 +68,7 @@ export function sharedFilters(tables: readonly Pick<Table, 'filters' | 'columns'
   return new Set(first?.filter((filter) => others.every((other) => other.includes(filter))));
 }
 
-/** The filters of a table that are not the report's scope, without those that a group says more exactly. */
+/** The filters of a table beyond the report's scope. Filters that a group states more exactly are left out. */
 export const ownFilters = (
   { filters }: Described,
   shared: ReadonlySet<string>,
@@ -75,7 +80,7 @@ export const ownFilters = (
       (group === null || 'search' in filter || filter.of?.dimension !== group.dimension),
   );
 
-/** The days of a figure; null for a current count. */
+/** The days that a figure covers; null for a current count. */
 export function figureDays(
   { current, range, period, granularity }: Pick<Table, 'current' | 'range' | 'period' | 'granularity'>,
   { bucket }: RowPlace,
@@ -88,8 +93,8 @@ export function figureDays(
 }
 
 /**
- * Equal for the same figure in several sections: `profiles.created/2026-10-01/2026-10-31/profile.risk=high`. A reading is
- * of the last day, whatever its section's first one.
+ * The same text for the same figure in several sections: `profiles.created/2026-10-01/2026-10-31/profile.risk=high`. A
+ * reading belongs to its last day only, whatever the first day of its section.
  */
 export function figureKey(table: Table, metric: string, row: RowPlace = TOTALS): string {
   const days = figureDays(table, row);
@@ -97,7 +102,10 @@ export function figureKey(table: Table, metric: string, row: RowPlace = TOTALS):
   return [encodeURIComponent(metric), ...time, ...canonicalFilters(table.filters, row.group)].join('/');
 }
 
-/** Whether these days of a table's figure are the report's period: of a reading its last day. Current counts always are. */
+/**
+ * Whether a table's figure for these days covers the report's period; for a reading, its last day. Current counts
+ * always do.
+ */
 export const isOfPeriod = ({ readings }: Pick<Table, 'readings'>, days: DateRange | null, period: DateRange): boolean =>
   days === null || (readings === undefined ? sameDays(days, period) : days.to === period.to);
 
@@ -117,15 +125,15 @@ export function figurePlace(
   return ownDays && ownScope ? 'own' : 'other';
 }
 
-/** A figure in a section, as far as it is told apart from others. */
+/** What tells a figure in a section apart from others. */
 interface Identified {
   readonly key: string;
   readonly value: number | null;
 }
 
 /**
- * Each figure once, in place of the first: answers that differ stay several.
- * @param merge the same figure of a later section into what is known of it
+ * Removes repeated figures; the first one stays. Figures with different values stay separate.
+ * @param merge adds the same figure from a later section to the first one
  */
 export function distinctBy<Figure extends Identified>(
   figures: readonly Figure[],
@@ -140,13 +148,16 @@ export function distinctBy<Figure extends Identified>(
   return [...found.values()];
 }
 
-/** Whether another figure of the list has the same name: then each needs its section's. In the order of `names`. */
+/**
+ * For each name: whether it occurs again in the list, so that the section's title must be added. In the order of
+ * `names`.
+ */
 export function areAmbiguous(names: readonly string[]): boolean[] {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return names.map((name) => (counts.get(name) ?? 0) > 1);
 }
 
-/** Own figures before others; of the same place as they are. */
+/** Compares places: the report's own figures come before others. Figures with the same place keep their order. */
 export const byPlace = (one: FigurePlace, other: FigurePlace): number => PLACES[one] - PLACES[other];
 const PLACES = { own: 0, other: 1, shorter: 2 } as const satisfies Record<FigurePlace, number>;

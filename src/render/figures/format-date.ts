@@ -4,7 +4,7 @@ import type { Granularity } from '../../contract/report.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../i18n/messages.ts';
 import { parseCivilDate } from './quantity.ts';
 
-/** `2026-W46`, the ISO 8601 week of a civil date. */
+/** The ISO 8601 week of a civil date: `2026-W46`. */
 export function formatIsoWeek(date: Date): string {
   const thursday = new Date(date.getTime() + (3 - ((date.getUTCDay() + 6) % 7)) * DAY_MS);
   const year = thursday.getUTCFullYear();
@@ -17,7 +17,7 @@ const utcDateFormatter = (locale: string, options: Intl.DateTimeFormatOptions): 
   return (date) => format.format(date);
 };
 
-/** Formats buckets by their first day. */
+/** Creates a function that formats buckets by their first day. */
 export function bucketFormatter(granularity: Granularity, locale: string): (date: Date) => string {
   if (granularity === 'month') return utcDateFormatter(locale, { month: 'short', year: 'numeric' });
   if (granularity === 'week') {
@@ -34,7 +34,7 @@ export function bucketFormatter(granularity: Granularity, locale: string): (date
 export const formatBucket = (date: Date, granularity: Granularity, locale: string = DEFAULT_LOCALE): string =>
   bucketFormatter(granularity, locale)(date);
 
-/** `9–15 November 2026`; one day when both ends are the same. */
+/** `9–15 November 2026`, or a single day if both ends are the same. */
 export function formatDateRange(
   range: { readonly from: string; readonly to: string },
   locale: string = DEFAULT_LOCALE,
@@ -63,6 +63,6 @@ export function formatZonedInstant(at: Date, timezone: string, locale: string = 
 export const formatDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
   intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
 
-/** The same with a short month: `3 Nov 2026`. */
+/** The day of an instant in a time zone, with a short month: `3 Nov 2026`. */
 export const formatShortDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
   intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'short', year: 'numeric' }).format(at);

@@ -11,7 +11,7 @@ import {
   rawPerShown,
 } from './quantity.ts';
 
-/** Shown where a figure is undefined; never a zero. */
+/** Shown for an undefined figure, which is never shown as zero. */
 export const UNDEFINED_TEXT = '–';
 
 const withUnit = (text: (value: number) => string, unit: string | null): ((value: number) => string) =>
@@ -21,7 +21,7 @@ const SIGNED = { signDisplay: 'exceptZero' } as const;
 /** Without thousands separators, as in the workbook. */
 const PERCENT = { style: 'percent', useGrouping: false } as const;
 
-/** Intl options for the figures of a quantity; undefined for quantities that are not rounded to decimals. */
+/** The Intl options for figures of a quantity; undefined for quantities that are not rounded to decimals. */
 function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
   switch (kind) {
     case 'count':
@@ -41,10 +41,7 @@ function intlOptions({ kind }: Quantity): Intl.NumberFormatOptions | undefined {
   }
 }
 
-/**
- * Formats the figures of a quantity without their unit, as cells of the workbook show them: `12.4%`, `0.04%`,
- * `<0.000001`.
- */
+/** Formats figures of a quantity without their unit, like cells of the workbook: `12.4%`, `0.04%`, `<0.000001`. */
 export function figureFormatter(quantity: Quantity, locale: string): (value: number) => string {
   const options = intlOptions(quantity) ?? {};
   const roundingOf = createRounder(quantity);
@@ -95,8 +92,8 @@ function textFormatter(quantity: Quantity, locale: string): (value: string) => s
 }
 
 /**
- * Formats the values of one column for people, with their unit; `–` where a value is undefined. Expensive to create:
- * create one per column.
+ * Formats the values of one column for people, with their unit; `–` for an undefined value. Expensive to create: create
+ * one per column.
  */
 export function valueFormatter(
   quantity: Quantity,
@@ -114,8 +111,8 @@ export function valueFormatter(
 }
 
 /**
- * Two different figures with as many more decimals than usual as it takes to tell them apart.
- * @param least those that each of them has at least
+ * Formats two different figures with as many more decimals as it takes to tell them apart.
+ * @param least the fewest decimals of each of them
  */
 export function formatApart(
   one: number,
@@ -136,20 +133,20 @@ export function formatApart(
   return texts;
 }
 
-/** Significant digits of a target: what divides unevenly has no end. */
+/** The most significant digits of a target: an uneven division never ends. */
 const MAX_TARGET_DIGITS = 9;
 
 /** Formats one value; see `valueFormatter`. */
 export const formatValue = (value: Value | undefined, quantity: Quantity, locale: string = DEFAULT_LOCALE): string =>
   valueFormatter(quantity, locale)(value);
 
-/** Shown units per raw unit, for quantities that targets have. */
+/** Shown units per raw unit, for quantities that targets can have. */
 const shownPerRaw = (quantity: Quantity): number => (quantity.kind === 'ratio' ? 100 : 1 / rawPerShown(quantity));
 
 const inShownUnit = (value: number, quantity: Quantity): number =>
   Number((value * shownPerRaw(quantity)).toPrecision(MAX_TARGET_DIGITS));
 
-/** With exactly these decimals, and the unit. */
+/** Formats a value with exactly these decimals, and its unit. */
 export function formatDecimals(value: number, decimals: number, quantity: Quantity, locale: string): string {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   const options = intlOptions(quantity) ?? {};
@@ -162,14 +159,14 @@ export function formatDecimals(value: number, decimals: number, quantity: Quanti
     : text;
 }
 
-/** Decimals of a target that divides unevenly: those of its first significant digits, but at least two. */
+/** Significant digits of a target that divides unevenly, but at least two decimals. */
 const SHORT_TARGET_DIGITS = 3;
-/** Enough to tell any two figures of nine significant digits apart. */
+/** Enough decimals to tell any two figures with nine significant digits apart. */
 const MAX_APART_DECIMALS = 12;
-/** Of a figure that is shown beside its target: more say nothing to readers. */
+/** The most decimals of a figure beside its target: more would say nothing to readers. */
 const MAX_JUDGED_DECIMALS = 6;
 
-/** The fewest decimals of a target, and those that show it in full. Ratios are always in full. */
+/** The fewest decimals of a target, and those that show it in full. Ratios are always shown in full. */
 function targetRange(
   target: number,
   quantity: Quantity,
@@ -182,7 +179,7 @@ function targetRange(
   return { short: Math.min(full, Math.max(2, significant)), full };
 }
 
-/** The number that readers see, in the shown unit: as Intl rounds it. */
+/** The number that readers see, in the shown unit, rounded like Intl does. */
 export function shownNumber(value: number, decimals: number, quantity: Quantity): number {
   const style = quantity.kind === 'ratio' ? 'percent' : 'decimal';
   const format = intlNumberFormat('en', {
@@ -195,8 +192,8 @@ export function shownNumber(value: number, decimals: number, quantity: Quantity)
 }
 
 /**
- * The decimals that show a duration or a ratio as a target; undefined for targets that are shown as figures are. An uneven
- * one is rounded (1,000 s to 16.67 minutes), but never to or past one of the figures that are judged by it.
+ * The decimals of a duration or a ratio that is a target; undefined for targets that are shown like figures. An uneven
+ * target is rounded (1,000 s to 16.67 minutes), but never to or past one of the figures that are judged by it.
  */
 export function targetDecimals(
   target: number,
@@ -216,8 +213,9 @@ export function targetDecimals(
 }
 
 /**
- * A target with its unit: one that is rounded past a figure (1.25 days to 1.3, 87.25% to 87.3%) would contradict the status.
- * @param figures that are judged by it
+ * Formats a target with its unit. A target that is rounded past a figure (1.25 days to 1.3, 87.25% to 87.3%) would
+ * contradict the figure's status.
+ * @param figures those that are judged by it
  */
 export function formatTarget(
   target: number,
@@ -233,7 +231,7 @@ export function formatTarget(
 /** What decides the status of a figure. */
 export type Boundaries = Pick<TargetRecord, 'watch'> & { readonly target: number };
 
-/** A target and its roundings, of which none is on the other side of the figure. */
+/** A target and its rounded forms, without those on the other side of the figure. */
 function shownForms(target: number, value: number, quantity: Quantity): readonly number[] {
   const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
   const least = targetDecimals(target, quantity, [value]);
@@ -247,15 +245,15 @@ function shownForms(target: number, value: number, quantity: Quantity): readonly
 }
 
 /**
- * The decimals of a figure beside its target: more than usual where it would be shown on the target or its watch limit, or
- * on the other side, and so contradict the status (89.97% with a target of 90%). It agrees with the target however that is
- * rounded. Undefined: as any figure. Texts and number formats of cells follow it.
+ * The decimals of a figure beside its target. They are more than usual if the figure would otherwise be shown on its
+ * target or watch limit, or on the other side, and so contradict its status (89.97% with a target of 90%). The result
+ * is right however the target is rounded. Undefined: the usual decimals. Texts and number formats of cells use it.
  */
 export function judgedDecimals(value: number, { target, watch }: Boundaries, quantity: Quantity): number | undefined {
   const { decimals: usual, bound } = createRounder(quantity)(value);
   const [shown, limit] = [inShownUnit(value, quantity), inShownUnit(target, quantity)];
   const least = targetDecimals(target, quantity, [value]);
-  // A figure on its target is shown as the target is.
+  // A figure that is exactly on its target is shown like the target.
   if (shown === limit) return least;
   const sign = Math.sign(shown - limit);
   const limits = shownForms(target, value, quantity);
@@ -266,7 +264,7 @@ export function judgedDecimals(value: number, { target, watch }: Boundaries, qua
     const rounded = shownNumber(value, decimals, quantity);
     if (limits.some((each) => Math.sign(rounded - each) !== sign)) return false;
     if (watchLimit === undefined) return true;
-    // A figure on its watch limit is shown as the limit is.
+    // A figure that is exactly on its watch limit is shown like the limit.
     if (shown === watchLimit) return decimals >= onWatch;
     return watchLimits.every((each) => Math.sign(rounded - each) === Math.sign(shown - watchLimit));
   };
@@ -277,7 +275,7 @@ export function judgedDecimals(value: number, { target, watch }: Boundaries, qua
   return MAX_JUDGED_DECIMALS;
 }
 
-/** A figure beside its target, with its `judgedDecimals`. */
+/** Formats a figure beside its target, with its `judgedDecimals`. */
 export function formatJudged(
   value: number,
   boundaries: Boundaries,
@@ -290,7 +288,7 @@ export function formatJudged(
     : formatDecimals(value, decimals, quantity, locale);
 }
 
-/** The unit in a column header of the workbook; undefined where the figures need none. */
+/** The unit in a column header of the workbook; undefined if the figures need none. */
 export function unitLabel(quantity: Quantity, { table }: Words): string | undefined {
   switch (quantity.kind) {
     case 'ratio':
@@ -310,7 +308,7 @@ export function unitLabel(quantity: Quantity, { table }: Words): string | undefi
   }
 }
 
-/** The unit of the raw value, in a header of a CSV file. */
+/** The unit of the raw value, for a header of a CSV file. */
 export function rawUnitLabel(unit: string | null, { table }: Words): string | undefined {
   if (unit === null) return undefined;
   return unit === 'ratio' ? table.rawRatio : unit;

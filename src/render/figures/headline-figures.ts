@@ -23,7 +23,9 @@ import { boundariesOf, isTotal, shownStatus } from './status-text.ts';
 import { totalsOf } from './total-figures.ts';
 import { totalRange } from './usual-range.ts';
 
-/** The days of a table's first comparison; undefined where they are not like its own, or its own have not ended. */
+/**
+ * The days of a table's first comparison; undefined if they are not comparable with its own, or its own have not ended.
+ */
 export const likeDays = (
   { comparisons: [first], range, running }: Table,
   calendar: FiscalCalendar,
@@ -32,9 +34,7 @@ export const likeDays = (
     ? undefined
     : first.range;
 
-/**
- * What a metric's total is compared with. The only function that reads how a table holds its comparisons.
- */
+/** Finds what a metric's total is compared with. The only function that reads how a table stores its comparisons. */
 function comparisonOf(
   rules: FewRules,
   table: Table,
@@ -49,10 +49,10 @@ function comparisonOf(
   const figures = table.totals ?? firstRows(table.rows, 1)[0];
   const before = figures?.compare?.[kind];
   const few = figures !== undefined && isFewChange(rules, column, figures, before);
-  // Totals that are compared although their ranges are unlike have a note, which a headline has not.
+  // If totals are compared although their ranges differ, a note says so. A headline has no note.
   const like =
     likeDays(table, calendar) !== undefined &&
-    // Counts say themselves how few they are.
+    // A small count shows by itself that there are few cases.
     !(few && column.unit !== 'count') &&
     before?.unlike === undefined &&
     before?.wrong?.includes(metric) !== true;
@@ -60,14 +60,14 @@ function comparisonOf(
 }
 
 /**
- * The figures of a dataset that may become sentences: totals, single rows, and judged rows. Each once, with the comparisons
- * and the status that any of its sections has.
- * @param calendar the organization's fiscal year: its months are whole months
+ * The figures of a dataset that may become sentences: totals, single rows, and judged rows, without repetitions. Each
+ * has the comparisons and the status that any of its sections has.
+ * @param calendar the organization's fiscal calendar: its months count as whole months
  */
 export const headlineFigures = (dataset: Dataset, locale: string, calendar: FiscalCalendar = {}): HeadlineFigure[] =>
   distinctFigures(dataset.tables.flatMap((table) => sectionFigures(dataset, table, locale, calendar)));
 
-/** The same of one section. */
+/** The figures of one section that may become sentences. */
 export function sectionFigures(
   dataset: Dataset,
   table: Table,
@@ -124,7 +124,7 @@ export function sectionFigures(
     });
 }
 
-/** The figures with a usual range, raw. `headline`: which of the dataset's headlines is about it, counted from 0. */
+/** The raw figures with a usual range. `headline`: index of the dataset's headline about it. */
 export const usualFigures = (dataset: Dataset, locale: string, calendar?: FiscalCalendar) =>
   headlineFigures(dataset, locale, calendar).flatMap((figure) => {
     const { section, metric, value, usual } = figure;
@@ -134,11 +134,11 @@ export const usualFigures = (dataset: Dataset, locale: string, calendar?: Fiscal
     return [{ section, metric, value, low, high, state, ...(headline < 0 ? {} : { headline }) }];
   });
 
-/** Each figure once; where others have its name, it is named with its section as well. */
+/** Removes repeated figures. If another figure has the same name, the section's title is added to the name. */
 function distinctFigures(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
   const distinct = distinctBy(figures, (known, other) => {
     const { judged = other.judged, usual = other.usual } = known;
-    // Readings of one day may be compared with those of several other days.
+    // Readings of one day may be compared with readings of several other days.
     const more = other.comparisons.filter(({ kind, days }) =>
       known.comparisons.every((each) => each.kind !== kind || !sameDays(each.days, days)),
     );
@@ -157,7 +157,7 @@ function distinctFigures(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
   );
 }
 
-/** The quantity of the numbers of one sentence. */
+/** The quantity that all numbers of one sentence are shown in. */
 function quantityOf(column: Column, values: readonly (number | null | undefined)[]): Pick<HeadlineFigure, 'quantity'> {
   const collector = quantityCollector(column, 'day');
   for (const value of values) collector.add(value ?? null);

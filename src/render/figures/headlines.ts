@@ -15,40 +15,40 @@ import { rangeText, type UsualRange } from './usual-range.ts';
 export interface HeadlineComparison {
   readonly kind: ComparisonKind;
   readonly value: number | null;
-  /** The compared days; null if they are not known. */
+  /** The compared days; null if unknown. */
   readonly days: { readonly from: string; readonly to: string } | null;
-  /** The change would mislead, so nothing is said of it. */
+  /** The change would be misleading, so no sentence mentions it. */
   readonly unlike: boolean;
-  /** One of the two figures has few cases: the change is no news. */
+  /** One of the two figures has few cases, so the change is not news. */
   readonly few?: boolean;
 }
 
-/** A figure that may become a sentence: totals, or a judged row. */
+/** A figure that may become a sentence: a total, or a judged row. */
 export interface HeadlineFigure {
   /** The first section that shows it. */
   readonly section: string;
-  /** Of that section. */
+  /** The title of that section. */
   readonly title: string;
   /** From `figureKey`. */
   readonly key: string;
   readonly place: FigurePlace;
   readonly metric: string;
   readonly label: string;
-  /** What it is of, where that is not the report's scope in its period; may be empty. */
+  /** What it covers, if that is not the report's scope and period; may be empty. */
   readonly scope: string;
   readonly value: number | null;
   readonly unit: string | null;
   readonly quantity: Quantity;
   readonly judged?: ShownStatus & Boundaries;
-  /** Absent where its history gives none. */
+  /** Absent if its history gives no range. */
   readonly usual?: UsualRange;
-  /** The first one of each section that shows it. */
+  /** The first comparison of each section that shows it. */
   readonly comparisons: readonly HeadlineComparison[];
 }
 
 type TimeBefore = Parameters<Words['status']['change']>[3];
 
-/** How the compared days are called. */
+/** A name for the compared days. */
 function timeBefore(kind: ComparisonKind, { from, to }: NonNullable<HeadlineComparison['days']>): TimeBefore {
   if (kind === 'previous_year') return 'year_before';
   // Civil dates are computed in UTC, where every day exists and has 24 hours.
@@ -66,10 +66,10 @@ function timeBefore(kind: ComparisonKind, { from, to }: NonNullable<HeadlineComp
   return days === 7 ? { unit: 'week' } : { days };
 }
 
-/** The change of a figure that may be compared. */
+/** A change of a figure that is comparable. */
 interface KnownChange {
   readonly before: number;
-  /** Of its size before; infinite from zero. */
+  /** Relative to the figure before; infinite if that is zero. */
   readonly relative: number;
   readonly kind: ComparisonKind;
   readonly days: NonNullable<HeadlineComparison['days']>;
@@ -83,14 +83,14 @@ const changesOf = ({ value, comparisons }: HeadlineFigure): KnownChange[] =>
     return [{ before, relative, kind, days, few }];
   });
 
-/** The largest of its changes; 0 without one. */
+/** The largest of a figure's changes; 0 without one. */
 const relativeChange = (figure: HeadlineFigure): number =>
   Math.max(0, ...changesOf(figure).map(({ relative, few }) => (few ? 0 : relative)));
 
 const shownOf = ({ value, unit, quantity, judged, comparisons }: HeadlineFigure, locale: string): ShownFigures =>
   showFigures({ value, compared: comparisons.map((each) => each.value), quantity, unit, judged }, locale);
 
-/** Undefined where the shown figures have no difference of a known size. */
+/** The change in words; undefined if the shown figures have no difference of a known size. */
 function changeText(
   figure: HeadlineFigure & { readonly value: number },
   { before, kind, days }: KnownChange,
@@ -105,7 +105,7 @@ function changeText(
   return changeWords(unit, direction, size, { kind, days }, locale);
 }
 
-/** `8 more than the week before` */
+/** E.g. `8 more than the week before` */
 export const changeWords = (
   unit: string | null,
   direction: Parameters<Words['status']['change']>[1],
@@ -120,7 +120,7 @@ export const changeWords = (
     timeBefore(kind, days),
   );
 
-/** The figure as a sentence; undefined for one without a value. */
+/** The figure as a sentence; undefined if it has no value. */
 export function headlineText(figure: HeadlineFigure, locale: string): string | undefined {
   const { label, scope, value, quantity, judged } = figure;
   if (value === null) return undefined;
@@ -153,8 +153,8 @@ const severityOf = ({ judged, usual }: HeadlineFigure): number => {
 };
 
 /**
- * Those of the report's period and scope first; in them breached, watch, unusual, then the largest relative change; otherwise in the
- * order of the sections.
+ * Sorts figures: those of the report's period and scope first (breached, on watch, unusual, then the largest relative
+ * change), then the others, in the order of the sections.
  */
 export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
   const changes = new Map(figures.map((figure) => [figure, relativeChange(figure)]));
@@ -167,25 +167,30 @@ export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure
   });
 }
 
-/** Breached or on watch, of enough cases. */
+/** Whether a figure is breached or on watch, with enough cases. */
 export const isBehind = (figure: HeadlineFigure): boolean => severityOf(figure) < UNUSUAL;
 
-/** A figure that needs no request for it: breached, on watch, or its own unusual one, or with a change of a known size. */
+/**
+ * Whether a figure becomes a headline by itself: it is breached or on watch, or it is the report's own and unusual, or
+ * it has a change of known size.
+ */
 export const isNews = (figure: HeadlineFigure): boolean => {
   const relative = relativeChange(figure);
   if (isBehind(figure)) return true;
   return figure.place === 'own' && (severityOf(figure) === UNUSUAL || (relative > 0 && Number.isFinite(relative)));
 };
 
-/** Whether a figure may be a headline. Fewer days than the report's period say nothing about it. */
+/**
+ * Whether a figure may be a headline. A figure for fewer days than the report's period says nothing about the period.
+ */
 export const mayBeHeadline = ({ place, value }: Pick<HeadlineFigure, 'place' | 'value'>): boolean =>
   place !== 'shorter' && value !== null;
 
 /**
- * At most five sentences, the most important first. Every one states a figure with its target or comparison. Pure.
- * @param figures each once, as `headlineFigures` has them
- * @param wanted metrics to write about, in this order: each from the report's period and scope where it is there; undefined:
- * those with news
+ * Writes at most five sentences, the most important first. Each states a figure with its target or comparison. Pure.
+ * @param figures without repetitions, from `headlineFigures`
+ * @param wanted metrics to write about, in this order, preferably for the report's period and scope; undefined: figures
+ * with news
  */
 export function buildHeadlines(
   figures: readonly HeadlineFigure[],

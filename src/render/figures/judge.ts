@@ -28,12 +28,12 @@ import { numberOrNull } from './quantity.ts';
 import { isWholePeriod } from './whole-period.ts';
 
 export interface JudgeContext {
-  /** Of the definition: a target for everything does not judge a filtered section. */
+  /** The definition's sections: a target for the whole does not judge a filtered section. */
   readonly sections: readonly Pick<Section, 'id' | 'filters'>[];
   readonly calendar?: FiscalCalendar;
 }
 
-/** The status of a figure. A figure that is exactly a boundary is on its better side. */
+/** The status of a figure. A figure exactly on a boundary counts as on the better side. */
 export function statusOf(
   figure: number | null,
   { better, target, watch }: Pick<TargetRecord, 'better' | 'watch'> & { readonly target: number },
@@ -52,13 +52,13 @@ interface Figure {
   /** It cannot be right. */
   readonly wrong: boolean;
   readonly cases: MetricValues | undefined;
-  /** The day whose targets hold. */
+  /** Targets that apply on this day judge it. */
   readonly day: string;
-  /** Its days, if it is of ended days. */
+  /** Its days, if all of them have ended. */
   readonly ended: { readonly from: string; readonly to: string } | null;
 }
 
-/** The day whose targets hold for a table: of a current count the day on which it was read, else its last day. */
+/** The day whose targets apply to a table: its last day, or for a current count the day on which it was read. */
 function dayOf({ current, range, asOf }: Table, { period }: Pick<Dataset, 'period'>): string {
   if (!current) return range?.to ?? period.to;
   const at = asOf === null ? undefined : DateTime.fromISO(asOf, { zone: period.timezone });
@@ -67,7 +67,7 @@ function dayOf({ current, range, asOf }: Table, { period }: Pick<Dataset, 'perio
 
 type Filters = Section['filters'];
 
-/** What a section's totals are of: everything (null), one value of one dimension, or something else (undefined). */
+/** What a section's totals cover: everything (null), one value of one dimension, or something else (undefined). */
 function scopeOf(filters: Filters = []): GroupKey | null | undefined {
   const [filter, ...others] = filters;
   if (filter === undefined) return null;
@@ -83,7 +83,7 @@ const isScope = (scope: GroupKey | null | undefined, where: GroupKey | undefined
     ? where === undefined
     : scope !== undefined && where?.dimension === scope.dimension && where.value === scope.value;
 
-/** The figures of a metric that a target with this `where`, `rows` and `per` is about. */
+/** The figures of a metric that a target with this `where`, `rows` and `per` applies to. */
 function* figuresOf(
   table: Table,
   metric: string,
@@ -116,7 +116,7 @@ function* figuresOf(
       yield { bucket: null, group: null, value: numberOrNull(figures.values[metric]), wrong, cases, day, ended };
     }
   }
-  // Buckets are judged only by a target that names their length.
+  // A target judges buckets only if it names their length.
   if (granularity === null ? !ofRows : !per || !(ofRows || (ofScope && dimensions.length === 0))) return;
   for (const { values, partial, cases } of iterateRows(table.rows)) {
     const own = only === undefined ? undefined : values[only];
@@ -136,12 +136,12 @@ function* figuresOf(
 
 interface JudgedTable {
   readonly judgements: readonly (Omit<Judgement, 'target'> & { readonly target: SourcedTarget })[];
-  /** Entries that hold, whether they judge a figure or only colour changes. */
+  /** Targets that apply, whether they judge a figure or only colour changes. */
   readonly held: readonly SourcedTarget[];
   readonly notes: readonly TableNote[];
 }
 
-/** The numbers of a target in the metric's unit; undefined where one does not fit. */
+/** The numbers of a target in the metric's unit; undefined if one does not fit the unit. */
 function amountsOf(
   { target, watch }: SourcedTarget,
   { unit }: Column,
@@ -151,13 +151,13 @@ function amountsOf(
   return { target: to?.value ?? null, ...(from === undefined ? {} : { watch: from.value }) };
 }
 
-/** The numbers as they are written: of a figure in an unknown unit, which they cannot be held against. */
+/** The numbers as written in the definition, for a figure whose unit is unknown: it cannot be judged by them. */
 function writtenAmounts({ target, watch }: SourcedTarget): Pick<TargetRecord, 'target' | 'watch'> {
   const [to, from] = [target, watch].map((written) => (written === undefined ? undefined : parseAmount(written)));
   return { target: to?.value ?? null, ...(from === undefined ? {} : { watch: from.value }) };
 }
 
-/** Whether a figure is of one whole, ended period in which the data of the metric does not begin. */
+/** Whether a figure covers one whole, ended period in which the metric's data does not begin. */
 function isWhole(
   { ended }: Figure,
   per: TargetPeriod,
@@ -168,7 +168,10 @@ function isWhole(
   return isWholePeriod(ended, per, calendar);
 }
 
-/** Entries of one target over time, by their key; those with `per` first, which are about a figure more exactly. */
+/**
+ * Groups the entries of each target over time by its key. Entries with `per` come first, because they match a figure
+ * more exactly.
+ */
 function seriesOf(targets: readonly SourcedTarget[]): SourcedTarget[][] {
   const series = new Map<string, SourcedTarget[]>();
   for (const target of targets) {
@@ -216,7 +219,7 @@ function judgeTable(
           ? 'undefined'
           : statusOf(value, { better: target.better, ...amounts, target: amounts.target });
         const judgement = { section: table.id, metric, bucket, group, figure: value, status, target } as const;
-        // A share of what has happened so far only grows: on target is final, the others are not.
+        // A share of what has happened so far can only grow, so only "on target" is final.
         const soFar = column.provisional === true && target.better === 'higher' && status !== 'on_target';
         const few = !wrong && fewText(dataset, column, value, cases) !== undefined;
         judgements.push({
@@ -253,11 +256,12 @@ function toRecord(entry: SourcedTarget, column: Column, wrong: boolean): TargetR
 }
 
 /**
- * Adds the targets that hold for the dataset's figures, and the status of each figure that has one.
+ * Adds the targets that apply to the dataset's figures, and the status of each figure that has a target.
  *
- * A target without `per` is about totals, and about the rows that its `where` names; one with `per` about totals and
- * buckets that are one whole, ended period of that length, unless the data of the metric begins in it. A section with filters is judged only by a target whose `where`
- * is its filter. A target that does not fit the metric's unit judges nothing, and a note says so. Pure.
+ * A target without `per` applies to totals, and to the rows that its `where` names. A target with `per` applies to
+ * totals and buckets that are one whole, ended period of that length, unless the metric's data begins in it. A section
+ * with filters is judged only by a target whose `where` equals its filter. A target that does not fit the metric's unit
+ * judges nothing, and a note says so. Pure.
  */
 export function judgeDataset(dataset: Dataset, targets: readonly SourcedTarget[], context: JudgeContext): Dataset {
   if (targets.length === 0) return dataset;

@@ -1,7 +1,7 @@
 import type { Column, Table, Value } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
 
-/** A name that a font cannot show, and what stands for it. */
+/** A name that a font cannot show, and the code that is shown instead. */
 export interface NameCode {
   readonly name: string;
   readonly code: string;
@@ -11,11 +11,11 @@ export interface NameCode {
 export interface NameCodes {
   /** Whether a font has all characters of a text. */
   readonly shows: (text: string) => boolean;
-  /** What is shown for a name that it does not have. */
+  /** The text for a name that the font cannot show. */
   readonly write: (named: Pick<NameCode, 'name' | 'code'>) => string;
 }
 
-/** The service's ids; of those that cannot be shown either, a number, the same in all tables. */
+/** The service's id of a value. If the id cannot be shown either: a number, the same in all tables. */
 type CodeOf = (dimension: string, value: string) => string;
 
 function createCodes({ shows }: NameCodes): CodeOf {
@@ -29,7 +29,7 @@ function createCodes({ shows }: NameCodes): CodeOf {
   };
 }
 
-/** Values that the catalog does not name. */
+/** Values in the rows that the catalog does not name. */
 function unnamedValues({ rows }: Table, { name, values = [] }: Column): string[] {
   if ('path' in rows) return [];
   const named = new Set<Value>(values.map(({ value }) => value));
@@ -38,8 +38,8 @@ function unnamedValues({ rows }: Table, { name, values = [] }: Column): string[]
 }
 
 /**
- * Tables whose names of metrics, dimensions and groups are all shown: two names that a font cannot show look alike. Fields of
- * lists, which have no code, stay.
+ * Replaces the names of metrics, dimensions and groups that a font cannot show, because two of them would look alike.
+ * Fields of lists stay: they have no code.
  */
 export function withNameCodes(
   tables: readonly Table[],
@@ -73,13 +73,13 @@ export function withNameCodes(
   return found.length === 0 ? { tables, codes: found } : { tables: changed, codes: found };
 }
 
-/** What `write` shows for a name: with all of its codes where it is that of several. */
+/** What `write` shows for a name; with all codes if several share the name. */
 export function codedName(name: string, codes: readonly NameCode[], { write }: NameCodes): string {
   const own = new Set(codes.filter((each) => each.name === name).map(({ code }) => code));
   return own.size === 0 ? name : write({ name, code: [...own].join(', ') });
 }
 
-/** Sentences with the names that they contain as `write` shows them. A name that contains another one is the longer one. */
+/** Replaces names within sentences by what `write` shows. If a name contains another, the longer one is replaced. */
 export function withCodedNames(
   sentences: readonly string[],
   codes: readonly NameCode[],

@@ -4,12 +4,12 @@ import { DURATION_UNITS, type DurationUnit, durationUnitFor } from '../../defini
 import type { Column, ComparedFigures, Row, Table, Value } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
 
-/** The kind of value that a column holds. It decides the presentation only; the raw value never changes. */
+/** The kind of value in a column. It decides only how the value is shown; the raw value never changes. */
 export type Quantity =
   | { readonly kind: 'count' }
   | { readonly kind: 'ratio' }
   | { readonly kind: 'duration'; readonly scale: DurationUnit }
-  /** An unknown unit, shown by its name; null for a number without a unit. */
+  /** An unknown unit, shown by its name; null: a number without a unit. */
   | { readonly kind: 'amount'; readonly unit: string | null; readonly decimals: number }
   | { readonly kind: 'points' }
   | { readonly kind: 'relative' }
@@ -17,21 +17,21 @@ export type Quantity =
   | { readonly kind: 'bucket'; readonly granularity: Granularity }
   | { readonly kind: 'day' }
   | { readonly kind: 'instant' }
-  /** A number used as a name: no thousands separators. */
+  /** A number that serves as a name: without thousands separators. */
   | { readonly kind: 'identifier' }
   | { readonly kind: 'text' };
 
-/** Raw units per shown unit: durations are shown in minutes, hours or days, the rest in its raw unit. */
+/** Raw units per shown unit. Durations are shown in minutes, hours or days, other quantities in their raw unit. */
 export const rawPerShown = (quantity: Quantity): number =>
   quantity.kind === 'duration' ? DURATION_UNITS[quantity.scale] : 1;
 
-/** A civil date (YYYY-MM-DD) as its midnight UTC; undefined for any other value. */
+/** Parses a civil date (YYYY-MM-DD) as midnight UTC; undefined for any other value. */
 export function parseCivilDate(text: Value | undefined): Date | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
   return startsWithRealDay(text) ? new Date(text) : undefined;
 }
 
-/** An ISO 8601 instant with its offset; undefined for any other value. */
+/** Parses an ISO 8601 instant with an offset; undefined for any other value. */
 export function parseIsoInstant(text: Value | undefined): Date | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)) {
     return undefined;
@@ -57,7 +57,7 @@ export function quantityCollector({ kind, unit, shownIn }: Column, granularity: 
   return shownIn === undefined ? durationCollector() : fixedQuantity({ kind: 'duration', scale: shownIn });
 }
 
-/** For a table outside a report, which says no unit. */
+/** For a table outside a report, which sets no unit. */
 function durationCollector(): QuantityCollector {
   let longest = 0;
   return {
@@ -79,8 +79,8 @@ function amountCollector(unit: string | null): QuantityCollector {
 }
 
 /**
- * The quantities of a list's fields by field name, inferred from the values alone: one value that does not fit makes the
- * field a text. Reads the rows once for all fields, because they may be in a file.
+ * The quantities of a list's fields by name, inferred from the values alone: a single value that does not fit makes the
+ * field text. Reads the rows once for all fields, because they may be in a file.
  */
 export function fieldQuantities(table: Table): Map<string, Quantity> {
   const fields = table.columns
@@ -100,7 +100,7 @@ function fieldCollector(): QuantityCollector {
     add: (value) => {
       if (value === null || value === undefined) return;
       empty = false;
-      // Excel stores 15 digits: a longer id would change.
+      // Excel stores 15 digits, so a longer id would change.
       could.number &&= typeof value === 'number' && Math.abs(value) < 1e15;
       could.integer &&= Number.isInteger(value);
       could.day &&= parseCivilDate(value) !== undefined;
@@ -116,31 +116,31 @@ function fieldCollector(): QuantityCollector {
   };
 }
 
-/** Maximum decimals of any figure. A figure that is still closer to zero, or to 100 %, is shown as a bound. */
+/** The most decimals of any figure. A figure that is still too close to zero, or to 100 %, is shown as a bound. */
 const MAX_DECIMALS = 6;
-/** The service has no fractional counts. If one appears, it must not be shown as an integer. */
+/** The service should have no fractional counts. If one appears, it must not be shown as an integer. */
 const MAX_COUNT_DECIMALS = 2;
 
 /** How one figure is rounded for readers. */
 export interface Rounding {
   readonly decimals: number;
-  /** Shown instead of the figure, which is less or more than this; in the unit of the raw value. */
+  /** Shown instead of the figure, which is below or above this value (in the raw unit). */
   readonly bound?: { readonly is: '<' | '>'; readonly value: number };
 }
 
 /** How the figures of a quantity are rounded. */
 interface RoundingRule {
-  /** Shown units per raw unit: a ratio of 1 is 100 %. */
+  /** Shown units per raw unit: a ratio of 1 is shown as 100 %. */
   readonly factor: number;
   readonly decimals: number;
   readonly maxDecimals: number;
-  /** Raw magnitudes that no other figure may be rounded to. */
+  /** Raw values, without sign, that no other figure may be rounded to. */
   readonly exactValues: readonly number[];
   /** In units of the last decimal: a figure closer than this to an exact value would be rounded to it. */
   readonly tolerance: number;
 }
 
-// Programs round a tie differently, hence slightly more than half.
+// Slightly more than half, because programs round a tie differently.
 const DEFAULT_RULE = { maxDecimals: MAX_DECIMALS, tolerance: 0.500_001 };
 const ALMOST_ONE = 0.999_999;
 
@@ -163,15 +163,15 @@ function roundingRuleOf(quantity: Quantity): RoundingRule | undefined {
   }
 }
 
-/** Decimals of a quantity's figures where none needs more. */
+/** The decimals of a quantity's figures unless one needs more. */
 export const defaultDecimals = (quantity: Quantity): number => roundingRuleOf(quantity)?.decimals ?? 0;
 
 const NO_DECIMALS: Rounding = { decimals: 0 };
 
 /**
- * The rounding of a quantity's figures, the same in workbook, e-mail, CSV and charts: the default decimals, and more
- * where a figure would otherwise be shown as zero or 100 % without being it. Create one per column; equal roundings are
- * the same object.
+ * Creates the rounding for a quantity's figures, the same in workbook, e-mail, CSV and charts. It uses the default
+ * decimals, and more if a figure would otherwise be shown as zero or 100 % without being exactly that. Create one per
+ * column; equal roundings are the same object.
  */
 export function createRounder(quantity: Quantity): (value: number) => Rounding {
   const rule = roundingRuleOf(quantity);
@@ -188,7 +188,7 @@ export function createRounder(quantity: Quantity): (value: number) => Rounding {
   const near = (tolerance * 10 ** -usual) / factor;
   const closer = (value: number, exact: number, gap: number): Rounding => {
     let decimals = usual;
-    // With more decimals than usual the first digit must be right: 0.006 %, not 0.01 %.
+    // With more decimals than usual, the first digit must be right: 0.006 %, not 0.01 %.
     while (
       decimals <= maxDecimals &&
       gap * factor <= (decimals === usual ? tolerance : Math.max(tolerance, ALMOST_ONE)) * 10 ** -decimals
@@ -204,7 +204,7 @@ export function createRounder(quantity: Quantity): (value: number) => Rounding {
   };
   const isCount = quantity.kind === 'count';
   const [zero = 0, whole = zero] = exactValues;
-  // The common path is two comparisons: a large table has millions of figures.
+  // The common path takes two comparisons, because a large table has millions of figures.
   return (value) => {
     const size = Math.abs(value);
     if (isCount && !Number.isInteger(value) && size > tolerance) {
@@ -218,7 +218,7 @@ export function createRounder(quantity: Quantity): (value: number) => Rounding {
   };
 }
 
-/** The decimals that show `value` in full: at least `min`, at most `max`. */
+/** The number of decimals that show `value` in full: at least `min`, at most `max`. */
 export function decimalsNeeded(value: number, min = 0, max = MAX_DECIMALS): number {
   let decimals = min;
   while (decimals < max && Number(value.toFixed(decimals)) !== value) decimals += 1;
@@ -226,14 +226,14 @@ export function decimalsNeeded(value: number, min = 0, max = MAX_DECIMALS): numb
 }
 
 /**
- * How a change is expressed: a ratio in percentage points, a count or a duration relative to its previous value. Other
- * units may have no meaningful zero, so their change is the plain difference.
+ * How a change is expressed: for a ratio in percentage points, for a count or a duration relative to the previous
+ * value. For other units it is the plain difference, because their zero may have no meaning.
  */
 export type ChangeKind = 'points' | 'relative' | 'difference';
 
 export interface Change {
   readonly kind: ChangeKind;
-  /** Percentage points (3.1), a share (0.12 is +12 %) or a difference; null where it is undefined, e.g. growth from 0. */
+  /** Percentage points (3.1), a share (0.12 is +12 %) or a difference. Null if undefined, e.g. growth from 0. */
   readonly value: number | null;
   readonly direction: 'up' | 'down' | 'same' | null;
 }
@@ -246,14 +246,14 @@ export function changeKind(unit: string | null): ChangeKind {
 }
 
 const changeAmount = (kind: ChangeKind, now: number, before: number): number | null => {
-  // From 0 to 0 is no change, although 0 / 0 is undefined.
+  // From 0 to 0 nothing changes, although 0 / 0 is undefined.
   if (now === before) return 0;
   if (kind === 'points') return (now - before) * 100;
   if (kind === 'difference') return now - before;
   return before === 0 ? null : (now - before) / Math.abs(before);
 };
 
-/** The change of one metric value against another. Undefined on either side makes it undefined. */
+/** The change between two values of a metric. If either is undefined, so is the change. */
 export function changeOf(unit: string | null, now: Value | undefined, before: Value | undefined): Change {
   const kind = changeKind(unit);
   if (typeof now !== 'number' || typeof before !== 'number') return { kind, value: null, direction: null };
@@ -261,7 +261,7 @@ export function changeOf(unit: string | null, now: Value | undefined, before: Va
   return { kind, value: changeAmount(kind, now, before), direction };
 }
 
-/** The change of a metric in a row or the totals; undefined where the figures must not be compared. */
+/** The change of a metric in a row or the totals; undefined if the figures are not comparable. */
 export function changeIn(
   { name, unit, provisional }: Column,
   values: Row['values'],
@@ -275,7 +275,10 @@ export function changeIn(
   return changeOf(unit, values[name], isComparable ? compared.values[name] : null);
 }
 
-/** Whether a note of the table says why a column has no change in a row or the totals, or no figure to compare with. */
+/**
+ * Whether a column lacks a change, or a figure to compare with, in a row or the totals for a reason that a note of the
+ * table gives.
+ */
 export function isUnlike(
   {
     role,

@@ -6,24 +6,27 @@ import { formatIsoWeek } from './format-date.ts';
 import { rawUnitLabel, unitLabel } from './format-value.ts';
 import { changeIn, changeKind, parseCivilDate, type Quantity } from './quantity.ts';
 
-/** A table's column as data files show it, with raw values. Built without reading the rows. */
+/** A table's column as data files show it, with raw values. It is built without reading the rows. */
 export interface RawColumn {
   readonly source: Column;
-  /** `label` covers dimensions and the fields of a list. */
+  /** `label`: a dimension, or a field of a list. */
   readonly role: 'bucket' | 'week' | 'label' | 'value' | 'previous' | 'change' | 'to_date';
-  /** Of compared figures and changes. */
+  /** Set for compared figures and changes. */
   readonly comparison?: ComparisonKind;
-  /** With the unit of the raw value, e.g. `Approval rate (ratio 0–1)`; unique in the table. */
+  /** With the unit of the raw value, e.g. `Approval rate (ratio 0–1)`. Unique in the table. */
   readonly rawHeader: string;
-  /** Without a unit, for values written with theirs; unique in the table. */
+  /** Without the unit, for values that are written with theirs. Unique in the table. */
   readonly plainHeader: string;
-  /** The row's value: enum values of dimensions by their label, those of a list as raw files or readers need them. */
+  /**
+   * Reads the row's value. Enum values of dimensions are read as labels; fields of a list as codes or labels, depending
+   * on the file.
+   */
   readonly read: (row: Row) => Value;
-  /** The service's total; undefined for labels and where none was requested. */
+  /** The service's total; undefined for labels, and if no total was requested. */
   readonly total: Value | undefined;
 }
 
-/** A header with a unit, if it has one. */
+/** A header, followed by its unit if it has one. */
 export const withUnit = (label: string, unit: string | undefined): string =>
   unit === undefined ? label : `${label} (${unit})`;
 
@@ -32,7 +35,7 @@ const valueReader =
   (row) =>
     row.values[name] ?? null;
 
-/** Reads the label of a code. */
+/** Reads a code as its label. */
 export function labelReader(column: Column): RawColumn['read'] {
   if (column.values === undefined || column.values.length === 0) return valueReader(column);
   const labels = new Map(column.values.map(({ value, label }) => [value, label]));
@@ -68,7 +71,7 @@ const labelColumn = (source: Column, read: RawColumn['read']): RawColumn => ({
   total: undefined,
 });
 
-/** The comparison that the header of a change names: none where the previous period is the only one. */
+/** The comparison that the header of a change names: none if the previous period is the only comparison. */
 export const namedComparison = (
   kind: ComparisonKind,
   comparisons: readonly TableComparison[],
@@ -122,7 +125,7 @@ function metricColumns(table: Table, source: Column, words: Words): RawColumn[] 
   return [value, ...compared, figure];
 }
 
-/** The quantity of a metric's change, shown beside figures of `quantity`. */
+/** The quantity of a metric's change, as shown beside figures of `quantity`. */
 export function changeQuantity({ unit }: Column, quantity: Quantity | undefined): Quantity {
   const kind = changeKind(unit);
   if (kind !== 'difference') return { kind };
@@ -130,8 +133,8 @@ export function changeQuantity({ unit }: Column, quantity: Quantity | undefined)
 }
 
 /**
- * Makes headers unique regardless of case, as tables of Excel and readers by column name require. Columns with the same
- * label, or none, get the API's name added.
+ * Makes headers unique regardless of case, because tables in Excel and programs that look up columns by name require
+ * it. Columns with the same label, or without one, also get the API's name.
  */
 export function uniqueHeaders(headers: readonly string[], columns: readonly RawColumn[]): readonly string[] {
   const occurrences = new Map<string, number>();
@@ -147,12 +150,12 @@ export function uniqueHeaders(headers: readonly string[], columns: readonly RawC
   });
 }
 
-/** The columns of a table in order, for data files. The fields of a list keep their codes. */
+/** The columns of a table for data files, in order. Fields of a list keep their codes. */
 export const rawColumns = (table: Table): readonly RawColumn[] =>
-  // English: programs expect the same headers in raw files of every locale.
+  // In English, because programs expect the same headers in raw files of every locale.
   tableColumns(table, messagesFor(), (column) => (column.kind === 'field' ? valueReader(column) : labelReader(column)));
 
-/** The columns of a table in order; `readerOf` reads its labels and fields. */
+/** The columns of a table, in order; `readerOf` decides how labels and fields are read. */
 export function tableColumns(
   table: Table,
   words: Words,
@@ -177,5 +180,5 @@ export function tableColumns(
   }));
 }
 
-/** Whether its values are the service's own, with the unit of the metric. */
+/** Whether the column has the service's own values, in the unit of the metric. */
 export const isRawFigure = (role: RawColumn['role']): boolean => ['value', 'previous', 'to_date'].includes(role);

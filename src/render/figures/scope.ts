@@ -7,7 +7,7 @@ import { figureDays, isOfPeriod, ownFilters, type RowPlace, sharedFilters, TOTAL
 import { formatBucket, formatDateRange } from './format-date.ts';
 import { parseCivilDate } from './quantity.ts';
 
-/** Filter values that a scope names; of more it gives the number only. */
+/** The most filter values that a scope names. If there are more, it gives only their number. */
 const MAX_FILTER_VALUES = 3;
 
 function filterText(filter: FilterDescription, locale: string): string {
@@ -27,9 +27,10 @@ function groupText({ columns }: Table, group: NonNullable<RowPlace['group']>, lo
 }
 
 /**
- * What a figure of a table is of, where that is not the report's scope in its period: `Risk is Severe; so far`. May be empty.
- * @param row a row's; absent: the totals
- * @param shared the filters that need no mention: those of all sections when absent
+ * What a figure in a table covers, if that is not the report's scope and period: `Risk is Severe; so far`. May be
+ * empty.
+ * @param row a row's place; absent: the totals
+ * @param shared the filters that need no mention; default: those of all sections
  */
 export function figureScope(
   { period, tables }: Pick<Dataset, 'period' | 'tables'>,
@@ -58,7 +59,7 @@ export function figureScope(
     ...days,
     ...(table.current ? [mail.now(asOf, period.timezone)] : []),
     ...(readings === undefined || readAt === null ? [] : [mail.read(readAt, period.timezone)]),
-    // Judged buckets have ended.
+    // Buckets are only judged after they have ended.
     ...(running && day === undefined ? [mail.soFar] : []),
   ].join('; ');
 }

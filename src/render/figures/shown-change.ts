@@ -11,49 +11,49 @@ import {
 import { type Change, createRounder, type Quantity } from './quantity.ts';
 
 /*
- * A figure, what it is compared with, and the change, as readers see them. A reader who computes the change from the two
- * shown figures gets the shown change.
+ * A figure, the figures it is compared with, and the changes, as readers see them. A reader who computes a change from
+ * the two shown figures gets the change that is shown.
  */
 
 export interface ComparedFigure {
   readonly value: number | null;
-  /** All figures that are shown with it, with the same decimals. */
+  /** All figures that are shown together with it, with the same decimals. */
   readonly compared: readonly (number | null)[];
   readonly quantity: Quantity;
   readonly unit: string | null;
   readonly judged?: Boundaries | undefined;
-  /** Of the whole column of a long table, whose changes are computed from unrounded figures. */
+  /** The decimals of the column in a long table, whose changes are computed from unrounded figures. */
   readonly columnDecimals?: number | undefined;
 }
 
 export interface ShownChange {
-  /** Null where the two are not compared, and where they look the same. */
+  /** Null if the two figures are not compared, or look the same. */
   readonly direction: Change['direction'];
-  /** With its sign; a dash where the change has no size. */
+  /** With its sign, or a dash if the change has no size. */
   readonly text: string;
-  /** Without a sign; absent for a change without a size. */
+  /** Without a sign; absent if the change has no size. */
   readonly size?: string;
   /** `size` is a multiple: `1,333 times as many`. */
   readonly times?: true;
-  /** They differ, but not as shown. */
+  /** The two figures differ, but not as they are shown. */
   readonly unseen?: true;
-  /** Of a percentage: its decimals. Absent for bounds, multiples and differences. */
+  /** The decimals of a percentage. Absent for bounds, multiples and differences. */
   readonly percentDecimals?: number;
 }
 
 export interface ShownFigures {
   readonly text: string;
-  /** Another figure, with the same decimals. */
+  /** Formats another figure with the same decimals. */
   readonly textOf: (value: number | null) => string;
-  /** @param change exact */
+  /** @param change the exact change */
   readonly changeFrom: (before: number | null, change: Change) => ShownChange;
-  /** The size of the difference, with its unit; undefined where the shown figures have none. */
+  /** The size of the difference, with its unit; undefined if the shown figures have none. */
   readonly differenceFrom: (before: number) => string | undefined;
 }
 
 /**
  * The decimals of the figure and of all that it is compared with; undefined: each has its own.
- * @param own those that tell it from its target
+ * @param own the decimals that tell the figure from its target
  */
 function sharedDecimals({ value, compared, quantity }: ComparedFigure, own: number | undefined): number | undefined {
   const others = compared.filter((each) => each !== null);
@@ -63,9 +63,9 @@ function sharedDecimals({ value, compared, quantity }: ComparedFigure, own: numb
   return Math.max(own ?? 0, ...roundings.map(({ decimals }) => decimals));
 }
 
-/** Above this growth (1,000%) a change is a multiple. */
+/** Above this growth (1,000%) a change is shown as a multiple. */
 export const MOST_GROWTH = 10;
-/** Of both figures, for a percentage with a decimal. */
+/** Significant digits of both figures from which a percentage gets a decimal. */
 const EXACT_DIGITS = 4;
 
 interface Percentage {
@@ -74,7 +74,7 @@ interface Percentage {
   readonly isBound: boolean;
 }
 
-/** A change is never shown as 0%, and nothing that is left as 100% less. */
+/** Formats a share. A change is never shown as 0%, and as 100% less only if nothing is left. */
 function percentage(share: number, decimals: number, locale: string): Percentage {
   const step = 10 ** -(decimals + 2);
   const size = Math.abs(share);
@@ -102,12 +102,12 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
     if (bound !== undefined) return formatValue(each, quantity, locale);
     return formatDecimals(each, Math.max(decimals, least), quantity, locale);
   };
-  // Beside its target a figure is no bound.
+  // A figure beside its target is never shown as a bound.
   const text =
     value === null || own === undefined ? textOf(value) : formatDecimals(value, decimals ?? own, quantity, locale);
   const kind = unit === 'count' ? 'count' : unit === 'seconds' ? 'duration' : 'other';
 
-  /** In units of the last shown decimal: whole, so that their difference is exact. */
+  /** In whole units of the last shown decimal, so that the difference is exact. */
   const units = (each: number, digits: number): number =>
     Math.round(shownNumber(each, digits, quantity) * 10 ** digits);
   const sizeOf = (change: number, digits: number, scale: 'points' | 'difference'): ShownSize => {
@@ -116,7 +116,7 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
     const shown: Quantity = scale === 'points' ? { kind: scale } : { kind: scale, unit: shownUnit, decimals: digits };
     const write = (each: number) => formatDecimals(each, digits, shown, locale);
     const size = unsigned(write(Math.abs(change)));
-    // Only a change of unrounded figures can be less than a digit.
+    // Only a change of unrounded figures can be smaller than a digit.
     const least = 10 ** -digits;
     if (change !== 0 && Math.abs(change) < least / 2) {
       const bound = write(Math.sign(change) * least);
@@ -130,7 +130,7 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
     return sizeOf((units(value, decimals) - units(before, decimals)) / 10 ** decimals, decimals, scale);
   };
 
-  /** A percentage or a multiple; undefined where the shown figures give another one. */
+  /** A percentage or a multiple; undefined if the shown figures would give another one. */
   const relative = (share: number, before: number): ShownSize | undefined => {
     if (value === null || decimals === undefined) return undefined;
     const [now, then] =

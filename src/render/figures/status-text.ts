@@ -3,10 +3,10 @@ import type { Words } from '../../i18n/messages.ts';
 import type { PackStatus } from '../pack/pack.ts';
 import type { Boundaries } from './format-value.ts';
 
-/** One shape per status, so that it can be told without colour. None is an arrow, which marks changes. */
+/** One shape per status, so that readers can tell it without colour. Arrows are not used, because they mark changes. */
 const SHAPES = { on_target: '●', watch: '◆', breached: '■', undefined: '○' } as const satisfies Record<Status, string>;
 
-/** A status, whether the figure can still become better, and whether it has few cases. */
+/** A status, whether the figure can still improve, and whether it has few cases. */
 export type ShownStatus = Pick<Judgement, 'status' | 'soFar' | 'few'>;
 
 export const shownStatus = ({ status, soFar, few }: Judgement): ShownStatus => ({
@@ -15,7 +15,7 @@ export const shownStatus = ({ status, soFar, few }: Judgement): ShownStatus => (
   ...(few && { few }),
 });
 
-/** The status that decides the colour: that of a figure of few cases is grey, as an undefined one. */
+/** The status that decides the colour. A figure with few cases is grey, like an undefined one. */
 export const colourOf = ({ status, few }: ShownStatus): Status => (few === undefined ? status : 'undefined');
 
 /** The target and the watch limit of a judged figure; undefined without a target. */
@@ -36,7 +36,10 @@ export const statusWord = ({ status, soFar }: ShownStatus, { status: words }: Wo
 export const statusText = (shown: ShownStatus, words: Words): string =>
   `${SHAPES[shown.status]} ${statusWord(shown, words)}`;
 
-/** `1 breached on few cases`; empty without any. @param counts from `countStatuses` */
+/**
+ * E.g. `1 breached on few cases`; empty if there is none.
+ * @param counts from `countStatuses`
+ */
 export const fewStatusText = (counts: Readonly<Partial<Record<Status, number>>>, { status: words }: Words): string =>
   (['breached', 'watch'] as const)
     .flatMap((status) => (counts[status] === undefined ? [] : [words.few(counts[status], words.names[status])]))
@@ -57,7 +60,7 @@ export const totalJudgement = (
 ): Judgement | undefined =>
   judgements?.find((each) => each.section === section && each.metric === metric && isTotal(each));
 
-/** Whether a judgement is of the totals of a section. */
+/** Whether a judgement is about a section's totals. */
 export const isTotal = ({ bucket, group }: Judgement): boolean => bucket === null && group === null;
 
 /** The judgements of one metric in a table. */
@@ -67,14 +70,14 @@ export interface MetricJudgements {
 }
 
 /**
- * The judgements of each judged metric of a table, in the order in which they are judged.
- * @param judgements of the section
+ * The judgements of each judged metric of a table, in the order in which they were made.
+ * @param judgements those of the section
  */
 export function judgementsByMetric(
   { columns }: Pick<Table, 'columns'>,
   judgements: readonly Judgement[],
 ): ReadonlyMap<string, MetricJudgements> {
-  // Only tables of one dimension have judged groups.
+  // Only tables with one dimension have judged groups.
   const dimension = columns.find(({ kind }) => kind === 'dimension')?.name;
   const keyOf = (bucket: unknown, value: unknown) => JSON.stringify([bucket ?? null, value ?? null]);
   return new Map(

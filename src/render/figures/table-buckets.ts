@@ -4,22 +4,22 @@ import { iterateRows } from '../../fetch/rows.ts';
 import { type Bucket, bucketsOf } from '../../plan/buckets.ts';
 import { isClipped } from './whole-period.ts';
 
-/** The points of each metric of a table with a row for each bucket, in order of time. */
+/** The points of each metric, in order of time, for a table with one row per bucket. */
 export interface TableBuckets {
   readonly buckets: readonly {
     readonly bucket: string;
     readonly running: boolean;
     readonly clipped: boolean;
-    /** Running or clipped. */
+    /** The bucket is running, or cut off by the period. */
     readonly partial: boolean;
   }[];
   /** One value per bucket. */
   readonly valuesOf: (metric: string) => (number | null)[];
-  /** The numbers of cases behind them; null where they are not known. */
+  /** The numbers of cases behind the values; null if unknown. */
   readonly casesOf: (metric: string) => (number | null)[];
 }
 
-/** Buckets of the range without a row are there, with null: a gap is not left out. */
+/** Reads a table's buckets. Buckets in the range without a row are included with null, so that a gap is visible. */
 export function tableBuckets(table: Table, granularity: Granularity): TableBuckets {
   const { rows, range } = table;
   const byBucket = new Map(

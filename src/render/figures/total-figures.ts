@@ -20,7 +20,10 @@ import { figureScope } from './scope.ts';
 import { boundariesOf, type ShownStatus, shownStatus, totalJudgement } from './status-text.ts';
 import { rangeText, totalRange } from './usual-range.ts';
 
-/** The service's totals of a table, or the single row of one without groups; undefined if it has neither. Never a sum. */
+/**
+ * The service's totals of a table, or the single row of a table without groups; undefined if it has neither. Never a
+ * sum.
+ */
 export const totalsOf = (table: Table): Figures | undefined =>
   table.totals ?? (isSingleRow(table) ? firstRows(table.rows, 1)[0] : undefined);
 
@@ -29,7 +32,7 @@ export interface TotalFigure {
   readonly table: Table;
   readonly view: ViewColumn;
   readonly figures: Figures;
-  /** Those of `table`; of a figure in several sections also those of the others. */
+  /** The comparisons of `table`. If several sections have the figure, also those of the others. */
   readonly comparisons: readonly TableComparison[];
   /** From `figureKey`. */
   readonly key: string;
@@ -37,15 +40,15 @@ export interface TotalFigure {
   /** From `figureScope`; may be empty. */
   readonly scope: string;
   readonly value: number | null;
-  /** For readers, with its unit, and the decimals that agree with its status and its changes. */
+  /** The text for readers, with the unit, and with decimals that agree with its status and its changes. */
   readonly text: string;
   /** Absent without a target. */
   readonly judged?: ShownStatus & Boundaries;
-  /** `usual 420–520`; absent where its history gives no range. */
+  /** E.g. `usual 420–520`; absent if its history gives no range. */
   readonly usual?: string;
 }
 
-/** @param figures of `table` */
+/** @param figures those of `table` */
 export function totalFigure(
   dataset: Dataset,
   table: Table,
@@ -76,7 +79,7 @@ export function totalFigure(
 }
 
 /**
- * The totals of a table's metrics, in its order; empty without totals, or where its current counts are undefined.
+ * The totals of a table's metrics, in its order. Empty without totals, and if its current counts are undefined.
  * @param columns the table's; computing the default scans all rows
  */
 export function totalFigures(
@@ -91,7 +94,10 @@ export function totalFigures(
   return valueColumns(columns).map((view) => totalFigure(dataset, table, figures, view, locale, shared));
 }
 
-/** Each figure once: of the section with the most comparisons, with the comparisons and the status of all. */
+/**
+ * Removes repeated figures: the one from the section with the most comparisons stays, with the comparisons and the
+ * status of all.
+ */
 export const distinctFigures = (all: readonly TotalFigure[], locale: string, few: FewRules): TotalFigure[] =>
   distinctBy(all, (known, other) => {
     const [base, rest] = other.comparisons.length > known.comparisons.length ? [other, known] : [known, other];
@@ -109,7 +115,9 @@ export const distinctFigures = (all: readonly TotalFigure[], locale: string, few
     };
   });
 
-/** The titles of the sections of figures that share label and scope with another one; one list per figure, else empty. */
+/**
+ * For each figure: the titles of its sections if another figure has the same label and scope, otherwise an empty list.
+ */
 export function distinguishingSections(figures: readonly TotalFigure[]): (readonly string[])[] {
   const ambiguous = areAmbiguous(figures.map(({ view, scope }) => JSON.stringify([view.source.label, scope])));
   return figures.map(({ table }, index) => (ambiguous[index] === true ? [isolateBidi(table.title)] : []));

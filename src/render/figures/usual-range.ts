@@ -8,13 +8,13 @@ import { defaultDecimals, type Quantity, quantityCollector, rawPerShown } from '
 import { tableBuckets } from './table-buckets.ts';
 
 /*
- * The usual range of a figure, from its own history: the limits of an XmR chart (Wheeler, "Understanding Variation"; NHS
- * England, "Making Data Count"), with a second condition that keeps growth and season quiet.
+ * The usual range of a figure, computed from its own history: the limits of an XmR chart (Wheeler, "Understanding
+ * Variation"; NHS England, "Making Data Count"). A second condition prevents alarms because of growth and season.
  */
 
-/** Earlier points that a range needs, and is computed from. */
+/** How many earlier points a range needs and is computed from. */
 export const USUAL_POINTS = 12;
-/** From the mean moving range of two points to three standard deviations. */
+/** Factor from the mean moving range of two points to three standard deviations. */
 const LIMIT_FACTOR = 2.66;
 
 export interface UsualRange {
@@ -24,18 +24,18 @@ export interface UsualRange {
 }
 
 export interface Series {
-  /** In order of time; null: a gap. */
+  /** In order of time. Null: a gap. */
   readonly earlier: readonly (number | null)[];
   readonly value: number;
-  /** The least half width: 1 of counts, one shown digit of others. */
+  /** The smallest half width of the range: 1 for counts, one shown digit for others. */
   readonly least: number;
-  /** The range ends here: 1 for ratios. */
+  /** The upper end of possible values: 1 for ratios. */
   readonly most?: number;
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Undefined without twelve earlier points, and where no two of them follow each other. */
+/** Undefined without twelve earlier points, or if no two of them are consecutive. */
 export function usualRange({ earlier, value, least, most = Number.POSITIVE_INFINITY }: Series): UsualRange | undefined {
   const known = earlier.flatMap((point, index) => (point === null ? [] : [{ point, index }])).slice(-USUAL_POINTS);
   if (known.length < USUAL_POINTS) return undefined;
@@ -54,7 +54,7 @@ export function usualRange({ earlier, value, least, most = Number.POSITIVE_INFIN
   return { low, high, is: isStep ? 'unusual' : 'drifting' };
 }
 
-/** Half a digit would be invisible. */
+/** The smallest half width of a range: less would be invisible. */
 function leastWidth(quantity: Quantity): number {
   if (quantity.kind === 'count') return 1;
   const digit = 10 ** -defaultDecimals(quantity);
@@ -62,8 +62,8 @@ function leastWidth(quantity: Quantity): number {
 }
 
 /**
- * The usual range of the last point of a metric. Undefined where that point is of a part of its time or cannot be right, where
- * its past still moves, where its meaning changed, and for days.
+ * The usual range of a metric's last point. Undefined if the point covers only part of its time or cannot be right, if
+ * its past still changes or its meaning changed, and for days.
  */
 export function pointRange(
   { small, bases = [] }: Pick<Dataset, 'small' | 'bases'>,
@@ -93,24 +93,24 @@ export function pointRange(
   if (found === undefined) return undefined;
   const { low, high, is } = found;
   if (unit !== 'count') {
-    // A figure that looks like an end of its range is not shown as outside of it.
+    // A figure that is displayed the same as an end of its range is not shown as outside of it.
     const shown = (figure: number): string => formatValue(figure, quantity);
     return is !== 'usual' && shown(value) === shown(value > high ? high : low) ? { low, high, is: 'usual' } : found;
   }
-  // A count is the number of its own cases, and whole.
+  // A count is its own number of cases, and its range has whole ends.
   if ((low + high) / 2 < small && value < small) return undefined;
   return { low: Math.ceil(low), high: Math.floor(high), is };
 }
 
-/** Whether the total of a metric cannot be right: that of a table without totals is in its single row. */
+/** Whether the total of a metric cannot be right. A table without totals has it in its single row. */
 function isWrongTotal(table: Table, metric: string): boolean {
   const { inTotals, inRow } = wrongFigures(table);
   return table.totals === undefined ? inRow(metric, {}) : inTotals(metric);
 }
 
 /**
- * The usual range of a metric's total, from the trend of its table. Undefined where its period is not exactly one bucket of
- * the trend.
+ * The usual range of a metric's total, from the trend of its table. Undefined if its period is not exactly one bucket
+ * of the trend.
  * @param value the total
  */
 export function totalRange(
@@ -130,7 +130,7 @@ export function totalRange(
   return pointRange(rules, table, column, { ...trend, values }, quantity);
 }
 
-/** The range for readers: `usual 420–520`. The unit stands once. */
+/** The range for readers: `usual 420–520`. The unit is written once. */
 export function rangeText({ low, high, is }: UsualRange, quantity: Quantity, locale: string): string {
   const [from, to] = [formatValue(low, quantity, locale), formatValue(high, quantity, locale)];
   const [unit = ''] = /\D*$/u.exec(to) ?? [];
@@ -138,7 +138,7 @@ export function rangeText({ low, high, is }: UsualRange, quantity: Quantity, loc
   return usual[is](`${from.endsWith(unit) ? from.slice(0, from.length - unit.length) : from}–${to}`);
 }
 
-/** The last point of a trend section with the points before it, or the total of a table that has a trend. */
+/** The last point of a trend section with the points before it, or the total of a table with a trend. */
 function presentFigure(table: Table, { name }: Column) {
   const { layout, granularity } = table;
   if (layout?.kind === 'trend' && granularity !== null) {
@@ -159,7 +159,7 @@ function presentFigure(table: Table, { name }: Column) {
   return { value: totals?.[name], wrong: isWrongTotal(table, name), trend: undefined };
 }
 
-/** The first present figure with a history that is outside of its usual range; else the first that cannot be right. */
+/** The first present figure outside of its usual range; if there is none, the first that cannot be right. */
 export function unusualFigure(dataset: Pick<Dataset, 'tables' | 'small' | 'bases'>) {
   let notRight: { readonly metric: string; readonly value: number } | undefined;
   for (const table of dataset.tables) {

@@ -13,7 +13,10 @@ interface Days {
 
 const MONTHS = { month: 1, quarter: 3, year: 12 } as const;
 
-/** Whether the range is exactly one day, week, month, quarter or year; quarters and years of the calendar or fiscal year. */
+/**
+ * Whether the range is exactly one day, week, month, quarter or year. Quarters and years may be of the calendar year or
+ * the fiscal year.
+ */
 export function isWholePeriod({ from, to }: Days, period: TargetPeriod, calendar: FiscalCalendar = {}): boolean {
   const first = civilDate(from);
   const after = civilDate(to).plus({ days: 1 });
@@ -28,8 +31,8 @@ export function isWholePeriod({ from, to }: Days, period: TargetPeriod, calendar
 }
 
 /**
- * Whether a bucket counts only its days inside the range. A reading counts no days, it is of the last day, and is never cut
- * off.
+ * Whether the range cuts off a bucket, which then counts only its days inside the range. A reading is never cut off: it
+ * belongs to the last day.
  */
 export function isClipped({ range, readings }: Pick<Table, 'range' | 'readings'>, bucket: string, by: Granularity) {
   if (readings !== undefined || range === null) return false;

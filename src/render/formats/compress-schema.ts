@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The field `compress` of outputs that are files of data. */
+/** The field `compress` for outputs that are data files. */
 export const compressSchema = z
   .enum(['gzip', 'zip'])
   .optional()

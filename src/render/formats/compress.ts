@@ -10,7 +10,7 @@ import { compressSchema } from './compress-schema.ts';
 import { writeZip } from './csv/zip.ts';
 import type { FormatContext, PlannedFile } from './format.ts';
 
-/** Writes files into a folder beside `path`, which is removed afterwards. */
+/** Writes files to a folder beside `path`, and removes the folder afterwards. */
 async function withFiles(
   files: readonly PlannedFile[],
   path: string,
@@ -36,14 +36,14 @@ const gzipped = (file: PlannedFile, signal: AbortSignal): PlannedFile => ({
   write: (path, earlier) =>
     withFiles([file], path, earlier, async ([plain]) => {
       if (plain === undefined) return;
-      // The header has neither name nor time: the same rows give the same bytes.
+      // The gzip header has neither name nor time, so the same rows give the same bytes.
       await pipeline(createReadStream(plain.path), createGzip(), createWriteStream(path, { flags: 'wx' }), { signal });
     }),
 });
 
 /**
- * The files of an output as `compress` says. Files that describe others (`part`) stay readable beside those in gzip.
- * A zip has all of them; its entries have the day of `madeAt`.
+ * Compresses the files of an output as its `compress` says. Gzip leaves files that describe others (`part`) readable. A
+ * zip contains all files, and its entries have the day of `madeAt`.
  */
 export function compressFiles(
   files: readonly PlannedFile[],

@@ -6,18 +6,20 @@ import { isClipped } from '../figures/whole-period.ts';
 import { hasPeriod } from './csv/section-csv.ts';
 import { rowJudgements } from './csv/status-fields.ts';
 
-/** `any`: a field of a list whose values are of several types. */
+/** `any`: a field of a list with values of several types. */
 export type DataType = 'string' | 'integer' | 'number' | 'boolean' | 'date' | 'any';
 
-/** A column of files for programs. Values are raw: counts, ratios 0 to 1, seconds, ISO dates, codes; null is undefined. */
+/**
+ * A column in files for programs. Values are raw: counts, ratios 0 to 1, seconds, ISO dates, codes; null is undefined.
+ */
 export interface DataColumn {
-  /** The service's name, for compared figures with that of the comparison, e.g. `profiles.created.previous_period`. */
+  /** The service's name, followed by the comparison for compared figures: `profiles.created.previous_period`. */
   readonly name: string;
   readonly type: DataType;
-  /** Absent where the column is Docket's own. */
+  /** Absent if the column is Docket's own. */
   readonly source?: Column;
   readonly read: (row: Row) => Value;
-  /** The value of the totals; undefined where they have none. */
+  /** The value in the totals; undefined if they have none. */
   readonly total: Value | undefined;
 }
 
@@ -62,7 +64,10 @@ function statusParts(dataset: Pick<Dataset, 'judgements'>, table: Table): readon
   });
 }
 
-/** What readers must know before they compare or add up: which rows still run, are cut off, or are not comparable. */
+/**
+ * Columns with what readers must know before they compare or add up: which rows are running, cut off, or not
+ * comparable.
+ */
 function rowFacts(table: Table): readonly Part[] {
   const { granularity, totals } = table;
   if (!hasPeriod(table)) return [];
@@ -87,7 +92,7 @@ function rowFacts(table: Table): readonly Part[] {
   return [running, ...comparisons, clipped];
 }
 
-/** The type that holds all values: what the service declares, unless they differ from it. */
+/** The type that holds all values: the service's declared type, unless values contradict it. */
 function typeOf({ source }: Part, seen: ReadonlySet<DataType>): DataType {
   const types = [...seen];
   if (source?.kind === 'metric') return source.type === 'integer' && !seen.has('number') ? 'integer' : 'number';
@@ -103,7 +108,7 @@ function valueType(value: string | number | boolean): DataType {
   return parseCivilDate(value) === undefined ? 'string' : 'date';
 }
 
-/** The columns of a section in order. Reads all rows for the types. */
+/** The columns of a section, in order. Reads all rows to find the types. */
 export function dataColumns(dataset: Pick<Dataset, 'judgements'>, table: Table): readonly DataColumn[] {
   const parts = [
     ...table.columns.flatMap((source): readonly Part[] =>

@@ -7,7 +7,7 @@ import { compressSchema } from './compress-schema.ts';
 import { type DataColumn, dataColumns } from './data-columns.ts';
 import type { Format, FormatContext, PlannedFile } from './format.ts';
 
-/** The fields of an output with a file of typed rows for each section. */
+/** The fields of an output with a typed data file for each section. */
 export const dataOutputSchema = <F extends string>(format: F) =>
   z.strictObject({
     format: z.literal(format),
@@ -40,8 +40,8 @@ export interface DataPart {
 }
 
 /**
- * A file of the rows of each section with columns, and one of the service's totals where there are any: a sum over a column
- * would count them twice. Sections of text have none.
+ * Plans a file with the rows of each section that has columns, and one with the service's totals if there are any: a
+ * sum over a column would count them twice. Text sections have no file.
  */
 export const dataFiles = (
   dataset: Dataset,
@@ -53,7 +53,7 @@ export const dataFiles = (
   dataset.tables.flatMap((table) => {
     if (isTextTable(table)) return [];
     const stem = sectionFileStem(name, context.variables, table, { added: ` ${table.id}`, extension, longestSuffix });
-    // Computed when the first file is written: the types need a scan of all rows.
+    // Computed when the first file is written, because the types need a scan of all rows.
     let computed: readonly DataColumn[] | undefined;
     const columns = (): readonly DataColumn[] => {
       computed ??= dataColumns(dataset, table);
@@ -65,7 +65,7 @@ export const dataFiles = (
     return [...rows, ...files({ table, totals: true }, `${stem}.totals`, ofTotals)];
   });
 
-/** What programs must know about a file beside its rows: where it is from, and what its columns mean. */
+/** What programs must know about a file besides its rows: its source, and the meaning of its columns. */
 export function dataDescription(
   dataset: Dataset,
   { table }: DataPart,

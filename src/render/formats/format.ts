@@ -14,62 +14,62 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import type { Artifact, ArtifactPart, FilledWorkbook } from '../artifact.ts';
 import type { NameVariables } from '../file-names.ts';
 
-/** A file that an output consists of. */
+/** A file of an output, before it is written. */
 export interface PlannedFile {
   /** Final file name, safe on every system. */
   readonly name: string;
-  /** Stored in manifests. */
+  /** The name of the format in manifests. */
   readonly format: string;
   readonly mediaType: string;
   /** Absent for the output's own files. */
   readonly part?: ArtifactPart;
-  /** Names the file in the error about two files of one name, e.g. `the workbook`. */
+  /** Names the file in the error about two files with one name, e.g. `the workbook`. */
   readonly label: string;
   /**
-   * Writes the file to `path`, which does not exist. `earlier` are the finished files of the plan before it.
-   * @returns what of a template was filled, where the file is made from one
+   * Writes the file to `path`, which must not exist. `earlier` are the files of the plan that are already finished.
+   * @returns what was filled in a template, if the file is made from one
    */
   readonly write: (path: string, earlier: readonly Artifact[]) => Promise<void> | Promise<FilledWorkbook | undefined>;
 }
 
-/** The fields of a definition that a template of a workbook binds to: plain data, which can be sent to another thread. */
+/** The parts of a definition that the template of a workbook uses: plain data, which can be sent to another thread. */
 export type TemplateDefinition = Pick<
   ReportFile,
   'sections' | 'compare' | 'to_date' | 'units' | 'labels' | 'approval' | 'corrections'
 > &
   Partial<Pick<Definition, 'on_incomplete' | 'files'>>;
 
-/** What the files of a report are created with. */
+/** What is needed to create the files of a report. */
 export interface FormatContext {
   readonly variables: NameVariables;
   /** The run's id. */
   readonly run: string;
   /** SHA-256 (hex) of the definition. */
   readonly digest: string;
-  /** Epoch ms: the time of creation that every file shows. */
+  /** Epoch ms: the creation time that every file shows. */
   readonly madeAt: number;
-  /** BCP 47; `en-GB` when absent. */
+  /** BCP 47. Default: `en-GB`. */
   readonly locale?: string | undefined;
   /** Path of a PNG or JPEG. */
   readonly logo?: string | undefined;
   /** E.g. `Confidential`. */
   readonly classification?: string | undefined;
-  /** What `DOCKET_TEMPLATES` names: a folder of the organization's own templates. */
+  /** Folder of the organization's own templates, from `DOCKET_TEMPLATES`. */
   readonly templates?: string | undefined;
-  /** The folder of the organization's `org.yaml`: where the files are that outputs name. */
+  /** The folder of the organization's `org.yaml`. It contains the files that outputs name. */
   readonly orgFolder?: string | undefined;
-  /** What of the definition a template of a workbook binds to; absent where no output has one. */
+  /** The parts of the definition that the template of a workbook uses; absent if no output has one. */
   readonly definition?: TemplateDefinition | undefined;
-  /** The organization's fiscal year, for sentences about changes. */
+  /** The organization's fiscal calendar, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
   /** The formats of all outputs of the report. */
   readonly outputs?: readonly string[] | undefined;
-  /** The values of the references that `secrets` returned for this output, by the same keys. */
+  /** The secrets of this output by the keys that `secrets` returned, revealed. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
-/** A report that has an output made from a file of its organization. */
+/** A report with an output that is made from a file of its organization. */
 export interface FileReport {
   readonly definition: Definition;
   readonly settings: Pick<OrgSettings, 'readings' | 'units' | 'labels'>;
@@ -84,39 +84,42 @@ export interface FileDiagnostics {
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Checks and shows the file that an output is made from. */
+/** Checks and shows the organization's file that an output is made from. */
 export interface OutputFileTools {
-  /** What in the file does not fit the report. A file that cannot be read is left out: loading the definition has named it. */
+  /**
+   * Reports what in the file does not match the report. A file that cannot be read is skipped: loading the definition
+   * has reported it.
+   */
   check(output: Output, report: FileReport): Promise<FileDiagnostics>;
-  /** Which part of the file gets what. A file that cannot be used is a problem. */
+  /** Shows which part of the file gets which data. A file that cannot be used is reported as a problem. */
   view(output: Output, report: FileReport): Promise<TemplateView>;
-  /** The view in lines, for `docket explain`. */
+  /** Writes the view in lines, for `docket explain`. */
   lines(view: TemplateView): readonly string[];
 }
 
 /**
- * An output format. Registered, it is known to the JSON Schema, `docket check`, rendering, delivery and the archive. This
- * module's importers load quickly: import what renders inside `render`.
+ * An output format. Once registered, it is known to the JSON Schema, `docket check`, rendering, delivery and the
+ * archive. Modules that import this one must load quickly, so import the renderer inside `render`.
  */
 export interface Format<Spec = never> extends FormatSchema<Spec> {
-  /** Secrets of the output, revealed before the first API call. */
+  /** Secrets of the output. They are revealed before the first API call. */
   secrets?(output: Spec): Readonly<Record<string, SecretRef>>;
   /** Plans the output's files, in the order in which they are written. */
   render(dataset: Dataset, output: Spec, context: FormatContext): Promise<readonly PlannedFile[]>;
-  /** For a format with `files`. */
+  /** Only for a format with `files`. */
   fileTools?(): Promise<OutputFileTools>;
-  /** One file that an e-mail attaches instead of the planned ones; undefined when there is no need. */
+  /** One file that an e-mail attaches in place of the planned ones; undefined if it is not needed. */
   bundle?(files: readonly PlannedFile[], context: FormatContext): Promise<PlannedFile | undefined>;
 }
 
-/** The format of an output. Throws for one that is not registered. */
+/** Finds the format of an output. Throws if it is not registered. */
 export function formatOf(
   output: Output,
   formats: readonly Format[],
 ): { readonly format: Format; readonly spec: never } {
   const format = formats.find((each) => each.format === output.format);
   if (format === undefined) throw new Error(`No format is registered for ${output.format}.`);
-  // A definition is parsed with the same registry, so the output is what this format's schema returned.
+  // Definitions are parsed with the same registry, so the output is what this format's schema returned.
   return { format, spec: output as never };
 }
 
@@ -126,8 +129,8 @@ function* resume(taken: readonly IteratorResult<string>[], rest: Iterator<string
 }
 
 /**
- * Writes chunks to a new file as they are produced, no faster than the disk; a single text at once, without a stream. `path`
- * must not exist. Throws the signal's reason when aborted.
+ * Writes chunks to a new file as they are produced, no faster than the disk. A single text is written at once, without
+ * a stream. `path` must not exist. Throws the signal's reason when aborted.
  */
 export async function writeChunks(
   path: string,
@@ -148,20 +151,22 @@ export async function writeChunks(
     signal.throwIfAborted();
     throw error;
   } finally {
-    // Closes the file that it reads rows from, also where the pipeline has not come to the rest.
+    // Closes the file that it reads rows from, even if the pipeline has not reached its end.
     rest?.return?.();
   }
 }
 
-/** The organization's logo, or why the pack is made without it, as text for its record; neither where it has none. */
+/**
+ * The organization's logo, or why the pack has none, as text for its record. Both absent: the organization has no logo.
+ */
 export interface CurrentLogo {
   readonly image?: Logo;
   readonly leftOut?: string;
 }
 
 /**
- * Reads the organization's logo again: the file may have changed since the definitions were checked. One that cannot be used any
- * more stops no report: `docket check` and each reload name it.
+ * Reads the organization's logo again, because the file may have changed since the definitions were checked. An
+ * unusable file does not stop the report: `docket check` and each reload report it.
  */
 export async function readCurrentLogo(path: string | undefined): Promise<CurrentLogo> {
   if (path === undefined) return {};

@@ -6,12 +6,15 @@ import type { ColumnBlock, ColumnGroup } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 import { periodHeadings } from './period-headings.ts';
 
-/** Columns of figures that stand side by side on a page. */
+/** The most columns of figures side by side on a page. */
 export const MAX_FIGURE_COLUMNS = 9;
-/** Rows that a page can show side by side, as columns. */
+/** The most rows that a page can show side by side, as columns. */
 const MAX_TRANSPOSED_ROWS = 6;
 
-/** Fields of a list are neither keys nor figures: its first one is the key. The ISO week is in the text of its bucket. */
+/**
+ * Separates key columns from figures. In a list only the first field is a key. The ISO week is left out, because the
+ * text of its bucket has it.
+ */
 function splitKeys(columns: readonly ViewColumn[]): {
   readonly keys: readonly ViewColumn[];
   readonly others: readonly ViewColumn[];
@@ -22,11 +25,11 @@ function splitKeys(columns: readonly ViewColumn[]): {
   return { keys: shown.filter(isKey), others: shown.filter((column, index) => !isKey(column, index)) };
 }
 
-/** The text below the metric in a heading of two levels. */
+/** The text below the metric in a heading with two levels. */
 function subheading(view: ViewColumn, table: Table, context: PackContext): string {
   const { words } = context;
   const { role, comparison } = view;
-  // The figures of a bucket are not of the range that the table covers.
+  // The figures in a row with a bucket do not cover the table's range.
   const periods = periodHeadings(table.granularity === null ? [table] : [], context);
   if (role === 'previous' && comparison !== undefined) return periods.compared(comparison);
   if (role === 'change' && comparison !== undefined) {
@@ -37,10 +40,13 @@ function subheading(view: ViewColumn, table: Table, context: PackContext): strin
   return table.granularity === null ? periods.figure : words.pack.value;
 }
 
-/** A column on its own: a compared figure by the label of its metric and the period that its heading names. */
+/**
+ * The name of a column without a heading above it. A compared figure is named by its metric's label and the period of
+ * its heading.
+ */
 function nameOf(view: ViewColumn, value: ViewColumn, table: Table, context: PackContext): string {
   const { role, comparison, header, source, quantity } = view;
-  // Each cell says whether it is a percentage or, of few cases, a difference.
+  // Each cell shows whether it is a percentage or, with few cases, a difference.
   if (role === 'change' && comparison !== undefined && quantity.kind === 'relative')
     return context.words.table.change(source.label, namedComparison(comparison, table.comparisons));
   if (role !== 'previous' || comparison === undefined) return header;
@@ -53,7 +59,7 @@ function titleOf({ source, quantity }: ViewColumn, { words }: PackContext): stri
   return unit === undefined ? source.label : `${source.label} (${unit})`;
 }
 
-/** The figures of each metric together. One that is compared with nothing has no second heading. */
+/** Groups the figures of each metric. A metric without comparisons has no second heading. */
 function figureGroups(table: Table, others: readonly ViewColumn[], context: PackContext): ColumnGroup[] {
   const groups = new Map<string, ViewColumn[]>();
   for (const column of others) {
@@ -79,7 +85,7 @@ function figureGroups(table: Table, others: readonly ViewColumn[], context: Pack
   });
 }
 
-/** Fills blocks of at most `limit` columns in order; a larger group is a block of its own. */
+/** Fills blocks of at most `limit` columns, in order. A larger group is a block of its own. */
 function fillBlocks(groups: readonly ColumnGroup[], limit: number): ColumnGroup[][] {
   const blocks: ColumnGroup[][] = [[]];
   let size = 0;
@@ -95,8 +101,8 @@ function fillBlocks(groups: readonly ColumnGroup[], limit: number): ColumnGroup[
 }
 
 /**
- * The columns of a table in blocks of at most nine figures, each with the key columns: as few as possible, of about the same
- * size. The figures of one metric stay together. Without columns there is no block.
+ * The columns of a table in blocks of at most nine figures, each with the key columns. There are as few blocks as
+ * possible, of about equal size, and the figures of a metric stay together. Without columns there is no block.
  */
 export function columnBlocks(table: Table, context: PackContext): ColumnBlock[] {
   const columns = context.columnsOf(table);
@@ -104,12 +110,12 @@ export function columnBlocks(table: Table, context: PackContext): ColumnBlock[] 
   const { keys, others } = splitKeys(columns);
   const groups = figureGroups(table, others, context);
   const fewest = fillBlocks(groups, MAX_FIGURE_COLUMNS);
-  // The least limit that needs no more blocks: 6 and 6 instead of 9 and 3.
+  // The smallest limit that needs no more blocks: 6 and 6 columns instead of 9 and 3.
   let limit = Math.max(1, Math.ceil(others.length / fewest.length));
   while (limit < MAX_FIGURE_COLUMNS && fillBlocks(groups, limit).length > fewest.length) limit += 1;
   return fillBlocks(groups, limit).map((block) => ({ keys, groups: block }));
 }
 
-/** Whether a page shows the figures of a table as rows: few rows of many figures. */
+/** Whether a page shows the figures of a table as rows. It does for few rows with many figures. */
 export const isTransposedOnPages = ({ rows }: Table, columns: readonly ViewColumn[]): boolean =>
   rows.length > 0 && rows.length <= MAX_TRANSPOSED_ROWS && columns.filter(isFigureColumn).length > MAX_FIGURE_COLUMNS;

@@ -18,17 +18,17 @@ import { packSentences } from './sentences.ts';
 import { buildSummary, remarksOf, summaryNotes } from './summary.ts';
 
 export interface PackOptions {
-  /** BCP 47; `en-GB` when absent. */
+  /** BCP 47. Default: `en-GB`. */
   readonly locale?: string | undefined;
   /** E.g. `Confidential`. */
   readonly classification?: string | undefined;
-  /** The organization's fiscal year: its months are whole months. */
+  /** The organization's fiscal calendar: its months count as whole months. */
   readonly calendar?: FiscalCalendar | undefined;
 }
 
 type CompleteDataset = Pick<Dataset, 'tables' | 'period'>;
 
-/** The completeness statement of a dataset without incomplete notes. */
+/** The completeness statement for a dataset without notes on incomplete data. */
 export function completenessText(dataset: CompleteDataset, { workbook }: Words, locale: string): string {
   const lacking = dataset.tables.filter(lacksCurrentCounts).map(({ title }) => isolateBidi(title));
   const running = runningTables(dataset);
@@ -41,8 +41,9 @@ export function completenessText(dataset: CompleteDataset, { workbook }: Words, 
 }
 
 /**
- * The tables that were computed before their range had ended; where none covers the last day of the report, such as current
- * counts, all of them if the report had not ended at the latest answer. A last bucket that the range cuts does not count.
+ * The tables that were computed before their range had ended. If no table covers the report's last day, as with current
+ * counts: all tables, if the report had not ended at the latest response. A last bucket that the range cuts off does
+ * not count.
  */
 function runningTables({ tables, period }: CompleteDataset): readonly Table[] {
   const isBefore = (day: string, { asOf }: Table) =>
@@ -53,10 +54,10 @@ function runningTables({ tables, period }: CompleteDataset): readonly Table[] {
   return runs ? tables.filter(({ asOf }) => parseIsoInstant(asOf) !== undefined) : [];
 }
 
-/** Sections that a note on several of them names. */
+/** The most sections that a note about several names. */
 const MAX_SECTIONS_NAMED = 3;
 
-/** The completeness statement, with the notes that it counts. */
+/** The completeness statement, and the notes that it counts. */
 export function completenessOf(dataset: CompleteDataset, words: Words, locale: string): Pack['completeness'] {
   const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
   const found = incompleteNotes(dataset, words).map(({ section, text }) => ({
@@ -67,7 +68,7 @@ export function completenessOf(dataset: CompleteDataset, words: Words, locale: s
   const notes = found.flatMap((note) => {
     const same = found.filter(({ text }) => text === note.text);
     if (same[0] !== note) return [];
-    // The same of many sections is said once.
+    // A note that many sections share is written once.
     const others = same.length - MAX_SECTIONS_NAMED;
     const named = same.slice(0, MAX_SECTIONS_NAMED).map(({ title }) => title);
     return [{ ...note, title: `${named.join(', ')}${others > 0 ? ` … (+${others})` : ''}` }];
@@ -79,7 +80,7 @@ export function completenessOf(dataset: CompleteDataset, words: Words, locale: s
   };
 }
 
-/** What workbook, PDF and e-mail show of a dataset. Pure; scans the rows of each table a few times at most. */
+/** Builds what workbook, PDF and e-mail show of a dataset. Pure; scans the rows of each table a few times at most. */
 export function buildPack(
   dataset: Dataset,
   { locale = DEFAULT_LOCALE, classification, calendar = {} }: PackOptions = {},

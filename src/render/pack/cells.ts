@@ -11,7 +11,7 @@ import { isLong } from '../table-notes.ts';
 import type { PackCell, SectionCells } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
-/** The decimals of each metric's figures in a long table: one number for a column. */
+/** The decimals of each metric's figures in a long table: the same for the whole column. */
 function columnDecimals(table: Table, judgements: readonly Judgement[], context: PackContext): Map<string, number> {
   const columns = context.columnsOf(table);
   return new Map(
@@ -27,7 +27,9 @@ function columnDecimals(table: Table, judgements: readonly Judgement[], context:
   );
 }
 
-/** What decides how the figures of a table are shown: their statuses, few cases, and the decimals of a long table. */
+/**
+ * All that decides how the figures of a table are shown: their statuses, few cases, and the decimals of a long table.
+ */
 export function besideFigures(context: PackContext, table: Table) {
   const { dataset } = context;
   const own = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
@@ -39,7 +41,10 @@ export function besideFigures(context: PackContext, table: Table) {
     return { judged, few: dataset, ...(decimals === undefined ? {} : { columnDecimals: decimals }) };
   };
   const differences = new Map<string, boolean>();
-  /** Whether a change of a duration is no percentage in some row of enough cases: then none of the column is. */
+  /**
+   * Whether a change of a duration is not a percentage in any row with enough cases. Then the whole column shows
+   * differences.
+   */
   const hasDifferences = (view: ViewColumn): boolean => {
     const { name, unit } = view.source;
     if (unit !== 'seconds' || table.comparisons.length === 0) return false;

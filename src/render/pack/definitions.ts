@@ -8,11 +8,11 @@ import type { PackContext } from './pack-context.ts';
 
 interface DefinedColumn {
   readonly column: Column;
-  /** Those that show it. */
+  /** The tables that show the column. */
   readonly tables: readonly Table[];
 }
 
-/** Each column once, in order of first appearance, with the tables that show it. */
+/** All columns of these kinds without repetitions, in order of first appearance, with the tables that show them. */
 function definedColumns(tables: readonly Table[], kinds: readonly Column['kind'][]): DefinedColumn[] {
   const found = new Map<string, { readonly column: Column; readonly tables: Table[] }>();
   for (const table of tables) {
@@ -26,7 +26,7 @@ function definedColumns(tables: readonly Table[], kinds: readonly Column['kind']
   return [...found.values()];
 }
 
-/** The unit as a definition says it: `ratio from 0 to 1, shown as %`; empty for columns that are no metrics. */
+/** The unit in words: `ratio from 0 to 1, shown as %`; empty for columns that are not metrics. */
 function unitText({ unit, shownIn }: Column, words: Words): string {
   const { count, ratio, duration, otherUnit } = words.workbook.definitions;
   if (unit === 'count') return count;
@@ -35,7 +35,7 @@ function unitText({ unit, shownIn }: Column, words: Words): string {
   return unit === null ? '' : otherUnit(unit);
 }
 
-/** When it counts, since when it is there, and what replaces it. */
+/** When a metric counts a case, since when it has data, and what replaces it. */
 function columnNotes({ counts, availableFrom, replacedBy }: Column, words: Words['workbook']['definitions']): string[] {
   return [
     counts === 'now' ? words.countsNow : undefined,
@@ -45,7 +45,7 @@ function columnNotes({ counts, availableFrom, replacedBy }: Column, words: Words
   ].filter((line) => line !== undefined);
 }
 
-/** What is known of the number of cases behind a ratio or a duration. */
+/** What is known about the number of cases behind a ratio or a duration. */
 function caseNotes({ name, unit }: Column, { small, bases = [] }: FewRules, { workbook }: Words): string[] {
   if (small === undefined || (unit !== 'ratio' && unit !== 'seconds')) return [];
   const base = bases.find(({ metric }) => metric === name);
@@ -53,7 +53,7 @@ function caseNotes({ name, unit }: Column, { small, bases = [] }: FewRules, { wo
   return base.atMost === true ? [workbook.definitions.casesAtMost(base.base)] : [];
 }
 
-/** Who answers for the targets by which a metric is judged, and what they are for. */
+/** Who is responsible for the targets of a metric, and what they are for. */
 function targetAbout({ name }: Column, { dataset, columnsOf, words, locale }: PackContext): string[] {
   const { targets = [], judgements = [] } = dataset;
   const used = new Set(judgements.flatMap(({ metric, target }) => (metric === name ? [target] : [])));
@@ -68,7 +68,7 @@ function targetAbout({ name }: Column, { dataset, columnsOf, words, locale }: Pa
   return [...new Set(texts)].map((text) => (/[.!?]$/.test(text) ? text : `${text}.`));
 }
 
-/** All metrics, then dimensions and fields of lists. */
+/** Explains all metrics, then dimensions and fields of lists. */
 export function packDefinitions(context: PackContext): PackDefinition[] {
   const { dataset, words } = context;
   const columns = [

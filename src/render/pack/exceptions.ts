@@ -5,7 +5,10 @@ import { judgementsByMetric } from '../figures/status-text.ts';
 import type { ExceptionCounts, Exceptions } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
-/** What is said of the rows, or in their place. @param shown fewer where a page has no room for all */
+/**
+ * A text about the rows, or in place of them.
+ * @param shown less than all rows, if a page has no room for all
+ */
 export function exceptionsText(
   { behind, judged, notJudged, of, worst }: ExceptionCounts,
   shown: number,
@@ -16,13 +19,13 @@ export function exceptionsText(
   return behind === 0 ? pack.nothingBehind(notJudged) : pack.rowsBehind(shown, behind, of, notJudged);
 }
 
-/** How bad a row is; compared field by field, the larger first. */
+/** How bad a row is. Compared field by field; the larger value comes first. */
 interface Severity {
-  /** 2 breached, 1 watch, 0 the rest. */
+  /** 2: breached. 1: on watch. 0: all others. */
   readonly rank: number;
-  /** Distance from the target as a share of it, negative on the better side; infinite for a target of 0. */
+  /** Distance from the target relative to it; negative on the better side, infinite for a target of 0. */
   readonly relative: number;
-  /** Distance in the metric's unit, with the same sign: tells rows apart whose target is 0. */
+  /** Distance in the metric's unit, with the same sign. Separates rows whose target is 0. */
   readonly absolute: number;
 }
 
@@ -68,7 +71,7 @@ export function exceptionRows(
     else if (own.length > 0) notJudged += 1;
   }
   const behind = found.filter(({ severity }) => severity.rank > 0);
-  // Sorting is stable: equally bad rows stay in the table's order.
+  // Sorting is stable, so equally bad rows keep the table's order.
   const listed = (worst === true ? found : behind).toSorted((one, other) => bySeverity(one.severity, other.severity));
   return {
     rows: listed.slice(0, top).map(({ row, status }) => ({ row, status })),

@@ -6,7 +6,7 @@ import { valueFormatter } from '../figures/format-value.ts';
 import type { Quantity } from '../figures/quantity.ts';
 import type { PackFigure } from './pack.ts';
 
-/** What the parts of one pack share. */
+/** What all parts of a pack share. */
 export interface PackContext {
   readonly dataset: Dataset;
   /** BCP 47. */

@@ -11,93 +11,93 @@ import type { Paper } from './paper.ts';
 import type { PackComment, PackCorrection } from './review/review.ts';
 
 /*
- * A pack: what the workbook, the PDF and the e-mail show of a dataset, in one order and with one set of figures. Built by
- * `buildPack`, as data without a place on a page.
+ * A pack: what workbook, PDF and e-mail show of a dataset, in one order and with the same figures. `buildPack` creates
+ * it as data, without positions on a page.
  */
 
-/** A figure with what shows it. `text` is for readers, with its unit; a dash where it is undefined. */
+/** A figure, and how it is shown. `text` is for readers, with the unit; a dash if the figure is undefined. */
 export interface PackFigure {
   /** Raw, as in the dataset. */
   readonly value: number | null;
   readonly quantity: Quantity;
   readonly text: string;
-  /** `(n = 3)`, which `text` ends with: the figure has few cases. */
+  /** `(n = 3)`, the end of `text`: the figure has few cases. */
   readonly few?: string;
 }
 
-/** A figure that another is compared with, and the change from it. */
+/** An earlier figure to compare with, and the change from it. */
 export interface ComparedFigure extends PackFigure {
   readonly kind: ComparisonKind;
   /**
-   * Percentage points, a share or a difference (see `Change`), with its sign; `value` null and a dash where the two are not
-   * compared, or there is no such number, as for growth from 0.
+   * Percentage points, a share or a difference (see `Change`), with its sign. `value` is null, and the text a dash, if
+   * the two are not compared or no number exists, e.g. for growth from 0.
    */
   readonly change: PackFigure;
-  /** Of a change that is shown as a percentage. */
+  /** Set if the change is shown as a percentage. */
   readonly percentDecimals?: number;
-  /** One of the two figures has few cases: the change is a difference, and has no tone. */
+  /** One of the two figures has few cases, so the change is a difference and has no tone. */
   readonly fewChange?: true;
-  /** Null where the two are not compared, and where they look the same. */
+  /** Null if the two are not compared, or look the same. */
   readonly direction: Change['direction'];
-  /** The change without its sign; absent for one without a size. */
+  /** The change without its sign; absent if it has no size. */
   readonly size?: string;
   readonly tone: Tone;
   /** The change in words, with an arrow: `▲ 12.4% from 5,685, better`. */
   readonly phrase: string;
 }
 
-/** The status of a figure; `text` has a shape and a word, so that it can be told without colour. */
+/** The status of a figure. `text` has a shape and a word, so that readers can tell it without colour. */
 export interface PackStatus {
   readonly status: Status;
   /** With its shape. */
   readonly text: string;
-  /** Without it. */
+  /** Without the shape. */
   readonly word: string;
 }
 
-/** One point of a small chart. */
+/** A point of a small chart. */
 export interface TrendPoint {
-  /** A civil date: the first day of its bucket. */
+  /** The first day of its bucket, a civil date. */
   readonly bucket: string;
   /** The bucket for readers, e.g. `Oct 2026`. */
   readonly label: string;
   readonly value: number | null;
-  /** The value for readers, with its unit; a dash where it is undefined. */
+  /** The value for readers, with its unit; a dash if undefined. */
   readonly text: string;
   /** The bucket is cut off or has not ended. */
   readonly partial: boolean;
-  /** It has not ended. */
+  /** The bucket has not ended. */
   readonly running: boolean;
-  /** It counts only its days inside the period. */
+  /** The bucket counts only its days inside the period. */
   readonly clipped: boolean;
 }
 
 export interface ScorecardRow {
-  /** Id of the section that the figure is of. */
+  /** Id of the section that shows the figure. */
   readonly section: string;
   readonly column: Column;
-  /** The metric's label, with its section where another row has the same label, and with what `scope` says. */
+  /** The metric's label, with `scope`. The section's title is added if another row has the same label. */
   readonly label: string;
-  /** What the figure is of, where that differs from other rows of the scorecard; may be empty. */
+  /** What the figure covers, if that differs from other rows of the scorecard; may be empty. */
   readonly scope: string;
   /** The unit for readers, e.g. `%` or `hours`; empty for counts. */
   readonly unit: string;
   readonly figure: PackFigure;
-  /** One for each of `Scorecard.comparisons`; undefined where this figure has none of that kind. */
+  /** One entry for each of `Scorecard.comparisons`; undefined if this figure lacks that comparison. */
   readonly compared: readonly (ComparedFigure | undefined)[];
   readonly toDate?: PackFigure;
   readonly target?: PackFigure;
   /** The raw watch limit of the target. */
   readonly watch?: number;
-  /** The same for readers, e.g. `watch 85.0%`. */
+  /** The watch limit for readers, e.g. `watch 85.0%`. */
   readonly watchText?: string;
   /** Absent without a target. */
   readonly status?: PackStatus;
   /** Empty without a trend. */
   readonly trend: readonly TrendPoint[];
-  /** The trend in words, for those who do not see it; absent without one. */
+  /** The trend in words, for readers who cannot see it; absent without a trend. */
   readonly trendText?: string;
-  /** `usual 420–520`; absent where its history gives no range. */
+  /** E.g. `usual 420–520`; absent if its history gives no range. */
   readonly usual?: string;
   /** Its bucket or period has not ended. */
   readonly running: boolean;
@@ -105,9 +105,9 @@ export interface ScorecardRow {
 
 export interface ScorecardHeadings {
   readonly metric: string;
-  /** The month if it is one, e.g. `Oct 2026`. */
+  /** The month, if the period is one, e.g. `Oct 2026`. */
   readonly figure: string;
-  /** One for each of `Scorecard.comparisons`. */
+  /** One entry for each of `Scorecard.comparisons`. */
   readonly compared: readonly { readonly figure: string; readonly change: string }[];
   readonly toDate: string;
   readonly target: string;
@@ -115,9 +115,9 @@ export interface ScorecardHeadings {
   readonly trend: string;
 }
 
-/** Metrics as rows. Columns that no row fills are absent from the lists and flags here. */
+/** Metrics as rows. The lists and flags here leave out columns that no row fills. */
 export interface Scorecard {
-  /** What all its figures are of, where that is not everything in the report's period; may be empty. */
+  /** What all its figures cover, if that is not everything in the report's period; may be empty. */
   readonly scope: string;
   readonly headings: ScorecardHeadings;
   readonly comparisons: readonly ComparisonKind[];
@@ -132,42 +132,44 @@ export interface Scorecard {
 export interface Band {
   readonly low: number;
   readonly high: number;
-  /** Index of the first of the points that it is computed from. */
+  /** Index of the first point that the range is computed from. */
   readonly from: number;
-  /** `usual 420–520` */
+  /** E.g. `usual 420–520` */
   readonly text: string;
 }
 
-/** One small chart of a `trend` section. */
+/** A small chart in a `trend` section. */
 export interface TrendPanel {
   readonly column: Column;
   readonly label: string;
   readonly quantity: Quantity;
   readonly points: readonly TrendPoint[];
   /**
-   * Drawn as a line; raw, one value for each point, null where none holds. Absent where none holds for buckets of this
-   * size. `text` is the last one.
+   * Drawn as a line, with one raw value for each point, null if no target applies. Absent if none applies to buckets of
+   * this size. `text` is the last target.
    */
   readonly target?: { readonly values: readonly (number | null)[]; readonly text: string };
-  /** The usual range of the last point, raw, drawn from the point `from` on. Absent where its history gives none. */
+  /**
+   * The usual range of the last point as raw values, drawn from the point `from` on. Absent if its history gives none.
+   */
   readonly band?: Band;
-  /** The panel in words, for those who do not see it. */
+  /** The panel in words, for readers who cannot see it. */
   readonly description: string;
 }
 
-/** Columns that stand together: a page shows one block, with the key columns repeated. */
+/** Columns that stay together. A page shows one block, with the key columns repeated. */
 export interface ColumnBlock {
   readonly keys: readonly ViewColumn[];
-  /** Figures under one heading (their metric), or a single one without. */
+  /** The figures of each metric under its heading, or a single figure without a heading. */
   readonly groups: readonly ColumnGroup[];
 }
 
 export interface ColumnGroup {
   readonly title: string | null;
   readonly columns: readonly ViewColumn[];
-  /** One for each column: below `title` without the metric's label, otherwise the whole header. */
+  /** One for each column: below `title` without the metric's label, otherwise the full header. */
   readonly headings: readonly string[];
-  /** One for each column: with the metric's label, for places without a heading above; the same periods as in `headings`. */
+  /** One for each column, with the metric's label, if there is no heading above. Same periods as in `headings`. */
   readonly names: readonly string[];
 }
 
@@ -175,13 +177,13 @@ export interface ColumnGroup {
 export interface PackCell {
   /** Raw, as in the dataset. */
   readonly value: Value;
-  /** With its unit; a dash where it is undefined. */
+  /** For readers, with the unit; a dash if undefined. */
   readonly text: string;
-  /** Of a change; null where the two are not compared, and where they look the same. */
+  /** Set for a change; null if the two are not compared, or look the same. */
   readonly direction?: Change['direction'];
-  /** Of a change. */
+  /** The tone of a change. */
   readonly tone: Tone;
-  /** A figure of few cases, which `text` says. */
+  /** The figure has few cases, as `text` says. */
   readonly few?: true;
   /** Absent without a target. */
   readonly status?: PackStatus;
@@ -203,44 +205,44 @@ interface SectionHead {
   /** The texts, tones and statuses of its cells. */
   readonly cells: SectionCells;
   readonly title: string;
-  /** Absent for `text`, which has it as paragraphs. */
+  /** Absent for `text`, which has `paragraphs` instead. */
   readonly description?: string;
-  /** Its most important sentence, where there is one. */
+  /** Its most important sentence, if there is one. */
   readonly takeaway?: string;
-  /** Above its figures. */
+  /** Shown above its figures. */
   readonly comments: readonly PackComment[];
-  /** What it covers, its filters, its sums. */
+  /** What it covers, its filters, and which figures are sums. */
   readonly facts: readonly string[];
-  /** What makes it incomplete; shown above its figures. */
+  /** What makes it incomplete. Shown above its figures. */
   readonly warnings: readonly string[];
   /** Shown below its figures. */
   readonly notes: readonly string[];
-  /** What dashes, italics, totals and colours mean. Many sections have the same ones: a document may show each once. */
+  /** Explains dashes, italics, totals and colours. Many sections share these, so a document may show each once. */
   readonly legend: readonly string[];
   /** Why it shows no figures. */
   readonly empty?: string;
-  /** Out of print and PDF. */
+  /** False: left out of print and PDF. */
   readonly printed: boolean;
   readonly chart?: { readonly chart: Chart; readonly place: ChartPlace };
 }
 
 export type { ChartPlace };
 
-/** How many rows of an exceptions section there are of which kind. */
+/** The number of rows in an exceptions section, by kind. */
 export interface ExceptionCounts {
   /** All rows. */
   readonly of: number;
   readonly behind: number;
   readonly judged: number;
-  /** Rows with a target, but without a figure that can be judged. */
+  /** Rows with a target but without a figure that can be judged. */
   readonly notJudged: number;
-  /** Whether the worst judged rows are listed, whatever their status. */
+  /** Whether the rows with the worst figures are listed, whatever their status. */
   readonly worst: boolean;
 }
 
 /** The rows of an exceptions section. */
 export interface Exceptions {
-  /** Breached or on watch, or the worst judged ones, the worst first; at most as many as the layout says. */
+  /** Rows breached or on watch, or the worst ones, the worst first; at most as many as the layout says. */
   readonly rows: readonly { readonly row: Row; readonly status: Status }[];
   readonly counts: ExceptionCounts;
 }
@@ -249,7 +251,7 @@ export type PackSection = SectionHead &
   (
     | { readonly kind: 'scorecard'; readonly scorecard: Scorecard }
     | { readonly kind: 'trend'; readonly granularity: Granularity; readonly panels: readonly TrendPanel[] }
-    /** Rows breached or on watch, or the worst: those of its `table`, which has no totals. */
+    /** `table` contains the rows breached or on watch, or the worst ones, and has no totals. */
     | ({
         readonly kind: 'exceptions';
         readonly blocks: readonly ColumnBlock[];
@@ -261,20 +263,20 @@ export type PackSection = SectionHead &
         readonly blocks: readonly ColumnBlock[];
         /** Its single row is shown with metrics as rows, in the workbook as well. */
         readonly transposed: boolean;
-        /** Too many figures for few rows: a page shows the figures as rows. */
+        /** It has few rows with many figures: a page shows the figures as rows. */
         readonly transposedOnPages: boolean;
-        /** The single row as a scorecard. Absent where its totals are another figure. */
+        /** The single row as a scorecard. Absent if its totals differ from the row. */
         readonly scorecard?: Scorecard;
       }
   );
 
 export type SectionOf<Kind extends PackSection['kind']> = Extract<PackSection, { readonly kind: Kind }>;
 
-/** A metric, dimension or field as the appendix explains it. */
+/** A metric, dimension or field, as the appendix explains it. */
 export interface PackDefinition {
   readonly column: Column;
   readonly unit: string;
-  /** When it counts, since when it is there, what replaces it. */
+  /** When it counts a case, since when it has data, what replaces it. */
   readonly notes: readonly string[];
   /** Titles of the sections that show it. */
   readonly sections: readonly string[];
@@ -311,30 +313,33 @@ export interface Pack {
   /** The period for readers, e.g. `October 2026 (Europe/Zurich)`. */
   readonly periodText: string;
   readonly classification?: string;
-  /** `Approved by … on …`. Nothing else depends on it: without it the pack shows the same. */
+  /** `Approved by … on …`. Nothing else in the pack depends on the approval. */
   readonly approval?: string;
-  /** Of a corrected edition. */
+  /** Only in a corrected edition. */
   readonly correction?: PackCorrection;
   readonly owner: string;
   readonly completeness: {
     readonly complete: boolean;
     /** One line. */
     readonly text: string;
-    /** What makes it incomplete. `section` is an id, `title` its title. */
+    /** What makes it incomplete. `section` is the id, `title` the title. */
     readonly notes: readonly { readonly section: string; readonly title: string; readonly text: string }[];
   };
   readonly headlines: readonly string[];
-  /** On the whole report. */
+  /** Comments on the whole report. */
   readonly comments: readonly PackComment[];
-  /** All present figures that are breached, then those on watch. Headlines are at most five, of chosen metrics. */
+  /** All present figures that are breached, then those on watch. Headlines have at most five, of chosen metrics. */
   readonly attention: readonly Attention[];
-  /** Of the first printed scorecard section, whose id is `of`; else the totals of the first eight unfiltered metrics, or of `headline`. */
+  /**
+   * From the first printed scorecard section, with the id `of`. Without one: the totals of the metrics in `headline`,
+   * or else of the first eight unfiltered metrics.
+   */
   readonly summary: { readonly of?: string; readonly scorecard: Scorecard } | undefined;
-  /** Facts and notes about the figures of the summary, which the first page shows below them. */
+  /** Facts and notes about the figures of the summary. The first page shows them below the figures. */
   readonly summaryNotes: readonly string[];
-  /** Printed texts that stand directly after that section, or first in a report without one: the first page shows them. */
+  /** Printed texts directly after that section, or first in a report without one. The first page shows them. */
   readonly remarks: readonly PackText[];
-  /** In the order of the report, the summary's scorecard included. */
+  /** In the order of the report, including the scorecard of the summary. */
   readonly sections: readonly PackSection[];
   readonly definitions: readonly PackDefinition[];
 }

@@ -5,7 +5,7 @@ import type { DateRange } from '../../plan/buckets.ts';
 import { formatBucket } from '../figures/format-date.ts';
 import type { PackContext } from './pack-context.ts';
 
-/** The month that a range is, e.g. `Oct 2026`; undefined for any other range. */
+/** The name of the month that a range covers, e.g. `Oct 2026`; undefined for any other range. */
 function monthName(range: DateRange | null, locale: string): string | undefined {
   if (range === null) return undefined;
   const first = civilDate(range.from);
@@ -13,7 +13,7 @@ function monthName(range: DateRange | null, locale: string): string | undefined 
   return isMonth ? formatBucket(first.toJSDate(), 'month', locale) : undefined;
 }
 
-/** Headings of the figures of one or several tables without groups: months by their names where all are of the same. */
+/** Headings for the figures of tables without groups. Months are named if all tables cover the same one. */
 export interface PeriodHeadings {
   readonly figure: string;
   readonly compared: (kind: ComparisonKind) => string;

@@ -16,13 +16,13 @@ import { type PackContext, packFigure } from './pack-context.ts';
 import { periodHeadings } from './period-headings.ts';
 import { describePoints, scorecardTrend } from './trends/trend-points.ts';
 
-/** Figures under a subheading, or without one. */
+/** Figures with or without a subheading. */
 interface FigureGroup {
   readonly title: string | null;
   readonly figures: readonly TotalFigure[];
 }
 
-/** The quantity of a change beside figures of `quantity`. */
+/** The quantity in which a change is shown beside figures of `quantity`. */
 const changeQuantity = (kind: ComparedKind, quantity: Quantity, unit: string | null): Quantity =>
   kind === 'difference' ? { kind, unit, decimals: quantity.kind === 'amount' ? quantity.decimals : 0 } : { kind };
 type ComparedKind = ReturnType<typeof changeIn>['kind'];
@@ -75,7 +75,7 @@ interface SharedColumns {
   readonly toDate: Scorecard['toDate'];
 }
 
-/** @param about section and scope, where the label alone would not say what the figure is of */
+/** @param about section and scope, if the label alone would not say what the figure covers */
 function scorecardRow(
   figure: TotalFigure,
   { comparisons, toDate }: SharedColumns,
@@ -147,7 +147,7 @@ function headingsOf(
   };
 }
 
-/** A scorecard of these figures. Groups without figures are left out. */
+/** Builds a scorecard of these figures. Groups without figures are left out. */
 export function buildScorecard(groups: readonly FigureGroup[], context: PackContext): Scorecard {
   const filled = groups.filter(({ figures }) => figures.length > 0);
   const figures = filled.flatMap((group) => group.figures);
@@ -156,7 +156,7 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
     comparisons: [...new Set(figures.flatMap((figure) => figure.comparisons.map(({ kind }) => kind)))],
     toDate: tables.find(({ toDate }) => toDate !== undefined)?.toDate?.unit,
   };
-  // A scorecard may stand far from its section's facts: it names filters that all sections share as well.
+  // A scorecard may be far from its section's facts, so it also names filters that all sections share.
   const scopeOf = ({ table }: TotalFigure): string =>
     figureScope(context.dataset, table, context.locale, TOTALS, new Set());
   const scopes = new Set(figures.map(scopeOf));
@@ -193,10 +193,10 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
   };
 }
 
-/** The scorecard of one section: its metrics that are in no group, then the groups. */
+/** The scorecard of one section: first its metrics without a group, then the groups. */
 export function sectionScorecard(table: Table, context: PackContext): Scorecard {
   const { dataset, locale } = context;
-  // Without a row every figure is undefined; each metric has its row all the same.
+  // Without a row every figure is undefined, but each metric still has its row.
   const figures = totalsOf(table) ?? { values: {} };
   const all = valueColumns(context.columnsOf(table)).map((view) => totalFigure(dataset, table, figures, view, locale));
   const groups: readonly MetricGroup[] = table.layout?.kind === 'scorecard' ? table.layout.groups : [];

@@ -22,7 +22,7 @@ import type { PackComment } from './review/review.ts';
 import { sectionScorecard } from './scorecard.ts';
 import { trendPanels } from './trends/trend-panels.ts';
 
-/** Texts separated by empty lines; line breaks inside one are spaces. */
+/** Splits a text at empty lines. Line breaks inside a paragraph become spaces. */
 const paragraphsOf = (text: string): string[] =>
   text
     .split(/\n\s*\n/)
@@ -35,7 +35,7 @@ function emptyText({ rows, columns, notes }: Table, { words }: PackContext): str
   return words.workbook.section.noRows;
 }
 
-/** What the colours of changes mean, if some are coloured. */
+/** Explains the colours of changes, if there are any. */
 function toneLegend(table: Table, columns: readonly ViewColumn[], { words, dataset }: PackContext): string[] {
   const changed = columns.filter(({ role, source }) => role === 'change' && source.provisional !== true);
   const labelsWhere = (better: Better): string[] => [
@@ -51,13 +51,16 @@ function toneLegend(table: Table, columns: readonly ViewColumn[], { words, datas
 
 type Head = Omit<PackSection, 'kind'>;
 
-/** What is said about sections: the most important sentence of each, by id, and comments of people. */
+/** Texts about sections: the most important sentence of each, by id, and people's comments. */
 interface Remarks {
   readonly takeaways: ReadonlyMap<string, string>;
   readonly comments: readonly PackComment[];
 }
 
-/** What sections of every kind have. `own` notes precede those of the table; `targets` replace its notes on targets. */
+/**
+ * The fields that sections of every kind have. `own` notes come before those of the table; `targets` replaces its notes
+ * on targets.
+ */
 function sectionHead(
   table: Table,
   context: PackContext,
@@ -100,7 +103,7 @@ function sectionHead(
 
 function textSection(table: Table, context: PackContext, { comments }: Remarks): PackSection {
   const { dataset, words } = context;
-  // The first page has the headlines: a text of its own does not repeat them.
+  // A text section that the first page shows does not repeat the headlines.
   const paragraphs = table.description === undefined ? (dataset.headlines ?? []) : paragraphsOf(table.description);
   const { description: _, ...head } = sectionHead(
     table,
@@ -183,7 +186,7 @@ export function packSection(table: Table, context: PackContext, remarks: Remarks
       const { rows, counts } = exceptionRows(table, layout, context);
       const text = exceptionsText(counts, rows.length, context.words);
       const head = sectionHead(table, context, remarks, { totals: false, own: rows.length === 0 ? [] : [text] });
-      // The totals and the chart are of all rows.
+      // Totals and chart cover all rows, so a table of exceptions has none.
       const { totals: _, chart: __, ...plain } = table;
       const { chart: ___, ...rest } = head;
       return {
@@ -198,7 +201,7 @@ export function packSection(table: Table, context: PackContext, remarks: Remarks
       };
     }
     case 'trend':
-      // The schema wants a granularity; one of an older record is shown as a table.
+      // The schema requires a granularity. A section without one, from an older record, is shown as a table.
       return granularity === null
         ? tableSection(table, context, remarks)
         : trendSection(table, granularity, context, remarks);
@@ -208,8 +211,8 @@ export function packSection(table: Table, context: PackContext, remarks: Remarks
 }
 
 /**
- * The targets of the statuses of a table, which has no column for them; of a transposed one, which has, only those whose
- * column does not say what they are per.
+ * Notes with the targets of a table's statuses, which have no column of their own. A transposed table has one, so only
+ * targets are noted whose column does not name their period.
  */
 function targetNotes(
   { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,

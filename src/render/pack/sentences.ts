@@ -18,7 +18,7 @@ import { besideFigures } from './cells.ts';
 import type { Attention } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
-/** What the sentences of a pack are about: its headlines, the takeaways of its sections and what needs attention. */
+/** The sentences of a pack: its headlines, the takeaways of its sections, and what needs attention. */
 export interface PackSentences {
   readonly attention: readonly Attention[];
   /** By section id. */
@@ -37,15 +37,16 @@ function attentionTo(figures: readonly HeadlineFigure[], locale: string): Attent
 }
 
 /**
- * A takeaway says what only its section shows: its worst group, the one that changed most, or the total of another scope or
- * period. The report's own totals are headlines. Of the metrics that headlines are wanted of, if some are.
+ * Writes the sentences of a pack. A takeaway says what only its section shows: its worst group, the group that changed
+ * most, or a total of another scope or period. The report's own totals are headlines. If the definition selects metrics
+ * for headlines, only these are used.
  */
 export function packSentences(context: PackContext): PackSentences {
   const { dataset, locale, calendar } = context;
   const takeaways = new Map<string, string>();
-  // A dataset without headlines has no sentences.
+  // A dataset without headlines gets no sentences.
   for (const table of dataset.headlines === undefined ? [] : dataset.tables) {
-    // Its sentence would be about the last bucket, while the list begins with the worst one.
+    // The sentence would be about the last bucket, while the list begins with the worst one.
     if (table.layout?.kind === 'exceptions' && table.granularity !== null) continue;
     const own = sectionFigures(dataset, table, locale, calendar)
       .filter(({ place }) => place !== 'own')
@@ -58,9 +59,9 @@ export function packSentences(context: PackContext): PackSentences {
 }
 
 /**
- * The group of a table whose figure differs most from the one it is first compared with, as a sentence: of the first metric
- * in which one can be told. The difference is the one that readers compute from the table. Groups of few cases never are
- * it, and the sentence says so where one of them differs more.
+ * The group of a table whose figure differs most from the one it is first compared with, as a sentence about the first
+ * metric that allows one. The difference is the one that readers compute from the table. Groups with few cases are not
+ * considered, and the sentence says so if one of them differs more.
  */
 function largestMover(table: Table, context: PackContext): string | undefined {
   const { dataset, locale, words, calendar } = context;
@@ -70,7 +71,7 @@ function largestMover(table: Table, context: PackContext): string | undefined {
   const days = likeDays(table, calendar);
   const columns = context.columnsOf(table);
   const keys = columns.filter(({ source }) => source.kind === 'dimension');
-  // Without what few cases are, as in figures of an older version, nothing tells a large change from chance.
+  // Without rules for few cases, as in figures of an older version, nothing tells a large change from chance.
   if (small === undefined || comparison === undefined || days === undefined || keys.length === 0) return undefined;
   if (granularity !== null || (layout !== undefined && layout.kind !== 'table')) return undefined;
   const { kind } = comparison;
@@ -90,7 +91,7 @@ function largestMover(table: Table, context: PackContext): string | undefined {
       return [{ row, change, before, few, size: Math.abs(now - before) }];
     });
     const [largest] = moves.filter(({ few }) => !few).toSorted((one, other) => other.size - one.size);
-    // One group alone changed neither more nor less than others.
+    // A single group cannot have changed more or less than others.
     if (moves.length < 2 || largest === undefined || largest.size === 0) continue;
     const { row, change, before } = largest;
     const shown = shownFigures(view, row, besideOf(view, judgements.get(name)?.ofRow(row)), locale);

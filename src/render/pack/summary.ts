@@ -4,20 +4,21 @@ import type { Pack, PackSection, PackText } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 import { buildScorecard, sectionScorecard } from './scorecard.ts';
 
-/** Metrics of a summary without a scorecard section. */
+/** The most metrics of a summary without a scorecard section. */
 const MAX_SUMMARY_METRICS = 8;
-/** Characters of texts on the first page, which has to stay one page. */
+/** The most characters of texts on the first page, which must stay one page. */
 const MAX_REMARKS = 1_000;
 
-/** The figure of a metric for the summary: of the report's period and scope where there is such a one. */
+/** The figure of a metric for the summary, preferably one of the report's period and scope. */
 const bestFigure = (figures: readonly TotalFigure[], metric: string): TotalFigure | undefined => {
   const own = figures.filter(({ view }) => view.source.name === metric);
   return own.find(({ scope }) => scope === '') ?? own.find(({ place }) => place === 'own') ?? own[0];
 };
 
 /**
- * The scorecard of the first printed scorecard section. Without one the totals of the metrics that headlines are wanted
- * of, else of the first eight unfiltered metrics of printed sections; undefined without any. In the pack of a value only its own.
+ * The scorecard of the first printed scorecard section. Without one: the totals of the metrics selected for headlines,
+ * or of the first eight unfiltered metrics in printed sections. Undefined if there are none. The report of one `split`
+ * value uses only figures of that value.
  */
 export function buildSummary(context: PackContext): Pack['summary'] {
   const { dataset, locale, columnsOf } = context;
@@ -43,8 +44,9 @@ export function buildSummary(context: PackContext): Pack['summary'] {
 }
 
 /**
- * What a reader of the summary has to know about its figures, each once: what they cover and when they were computed, their
- * filters, days that are compared with others, gaps and stale answers. What makes them incomplete, the completeness says.
+ * What readers of the summary must know about its figures, without repetitions: what they cover, when they were
+ * computed, their filters, the days compared with others, gaps and stale responses. What makes them incomplete is in
+ * the completeness statement.
  */
 export function summaryNotes(sections: readonly PackSection[], summary: Pack['summary']): readonly string[] {
   if (summary === undefined) return [];
@@ -59,8 +61,8 @@ export function summaryNotes(sections: readonly PackSection[], summary: Pack['su
 }
 
 /**
- * The printed texts directly after the summary's section, or first in a report without one, as far as the first page has
- * space for them.
+ * The printed texts directly after the summary's section, or first in a report without one, as far as they fit on the
+ * first page.
  * @param scorecard id of the summary's section
  */
 export function remarksOf(sections: readonly PackSection[], scorecard: string | undefined): PackText[] {

@@ -8,13 +8,13 @@ import { correctionText } from '../../pack/review/correction.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import type { EmailSummary, SummarySection } from '../summary.ts';
 
-/** Characters of what a comment asks for, beside those of the rest of it. */
+/** The most characters of a comment's request, in addition to those of the rest of the comment. */
 const MAX_ASKED_LENGTH = 800;
-/** Paragraphs and items of a comment, and changed figures: the files have the others. */
+/** The most paragraphs and items of a comment, and the most changed figures. The files have the others. */
 const MAX_LINES = 12;
 const MAX_CHANGES = 6;
 
-/** Where the rest of a comment is; undefined where no file has it, so that the e-mail shows all of it. */
+/** Where the rest of a comment is. Undefined if no file contains it; the e-mail then shows all of it. */
 export type RestLocation = string | undefined;
 
 const linesData = (lines: readonly BlockLine[]) =>
@@ -24,8 +24,9 @@ const linesData = (lines: readonly BlockLine[]) =>
   }));
 
 /**
- * A comment for a template: its beginning, and where the rest is. `parts` sets apart what it asks for, which is there even
- * where it follows a long text; `lines` has all of it in its order, for templates without parts.
+ * A comment for a template: its beginning, and where the rest is. `parts` separates the request from the rest, so that
+ * it is shown even if it follows a long text. `lines` has everything in the original order, for templates that do not
+ * use parts.
  */
 export function commentData({ heading, blocks }: PackComment, rest: RestLocation, { review }: Words) {
   const shorten = (lines: readonly BlockLine[], characters: number): ReturnType<typeof shortenLines> =>
@@ -46,13 +47,13 @@ export function commentData({ heading, blocks }: PackComment, rest: RestLocation
   };
 }
 
-/** A comment on a section that the e-mail does not show, with the section's title. */
+/** A comment with its section's title, because the e-mail does not show that section. */
 const titled = (comment: PackComment, title: string): PackComment => ({
   ...comment,
   heading: `${isolateBidi(title)}: ${comment.heading}`,
 });
 
-/** The comments above the sections: on the whole report, and on sections that the e-mail does not show. */
+/** The comments above the sections: those on the whole report, and those on sections that the e-mail does not show. */
 function topComments({ comments, commented }: EmailSummary, shown: ReadonlySet<string>): readonly PackComment[] {
   const apart = commented.filter(({ id }) => !shown.has(id));
   return [...comments, ...apart.flatMap(({ title, comments: own }) => own.map((each) => titled(each, title)))];
@@ -61,7 +62,7 @@ function topComments({ comments, commented }: EmailSummary, shown: ReadonlySet<s
 function correctionData({ correction }: Pick<Pack, 'correction'>, figures: boolean, { review }: Words) {
   const changes = figures ? (correction?.changes ?? []) : [];
   const shown = changes.slice(0, MAX_CHANGES);
-  // The pack lists more of them, and may leave out some too.
+  // The pack lists more changes, and may leave out some as well.
   const left = changes.length === 0 ? 0 : (correction?.total ?? 0) - shown.length;
   return {
     correction: correction === undefined ? '' : figures ? correctionText(correction) : correction.text,
@@ -73,13 +74,13 @@ function correctionData({ correction }: Pick<Pack, 'correction'>, figures: boole
 
 export interface ReviewDataOptions {
   readonly rest: RestLocation;
-  /** A body without figures has nothing that may name some: neither comments nor changes. */
+  /** Without figures, the body must not contain texts that may name some: no comments and no changes. */
   readonly figures: boolean;
   readonly sections: readonly Pick<SummarySection, 'id'>[];
   readonly words: Words;
 }
 
-/** What people said, approved and corrected. */
+/** The part of the data about comments, approval and corrections. */
 export function reviewData(summary: EmailSummary, { rest, figures, sections, words }: ReviewDataOptions) {
   const comments = figures ? topComments(summary, new Set(sections.map(({ id }) => id))) : [];
   return {

@@ -7,19 +7,19 @@ import { totalFigures } from '../total-figures.ts';
 import { withoutReferences } from './references.ts';
 import { type TypedNumber, typedNumbers } from './typed-numbers.ts';
 
-/** A typed number that no figure of the section is rounded to. It is a warning: the author may know better. */
+/** A typed number that matches no figure of the section. It is only a warning: the author may know better. */
 export interface Contradiction {
   /** As typed. */
   readonly number: string;
-  /** The total of the metric that the sentence names, as the pack prints it; absent where it names none. */
+  /** The total of the metric that the sentence names, as the pack prints it; absent if it names none. */
   readonly figure?: { readonly label: string; readonly text: string };
 }
 
-/** Of a larger section nobody reads all figures, and neither does this. */
+/** In larger sections nobody reads all figures, and they are not checked. */
 const MAX_ROWS = 5_000;
 const MAX_WARNINGS = 20;
 
-/** The numbers that readers may see in tables, without sign. */
+/** The numbers that readers may see in tables, without their sign. */
 interface ShownNumbers {
   readonly percent: Set<number>;
   readonly seconds: Set<number>;
@@ -27,12 +27,12 @@ interface ShownNumbers {
 }
 
 /**
- * Numbers typed in a comment that contradict the figures of its section: they look like figures, or are in a sentence with
- * the label of a metric, and no figure, change, target or figure before is rounded to them. Numbers from references are never
- * among them. Empty for sections without metrics, and for very long ones. Pure.
+ * Finds numbers typed in a comment that contradict the figures of its section. They look like figures, or are in a
+ * sentence with the label of a metric, but match no figure, change, target or figure before, however these are rounded.
+ * Numbers from references are never included. Empty for sections without metrics and for very long ones. Pure.
  *
  * @param section null: the comment is on the whole report
- * @param dataset judged
+ * @param dataset with statuses
  */
 export function contradictions(
   text: string,
@@ -64,7 +64,7 @@ const isMetric = ({ kind }: Column): boolean => kind === 'metric';
 function isShown({ readings, unit }: TypedNumber, { percent, seconds, plain }: ShownNumbers): boolean {
   const isNear = (numbers: Iterable<number>): boolean => {
     for (const number of numbers) {
-      // What is half a digit away may be rounded either way, and is not exact in binary.
+      // A number exactly half a digit away may be rounded either way, and is not exact in binary.
       if (readings.some(({ value, tolerance }) => Math.abs(number - value) <= tolerance * (1 + 1e-9))) return true;
     }
     return false;
@@ -96,7 +96,7 @@ function addNumbers(shown: ShownNumbers, table: Table, { targets = [] }: Dataset
         if (typeof value !== 'number' || typeof before !== 'number') continue;
         add(column, value - before);
         const change = changeOf(unit, value, before);
-        // Beside points and differences, people write how much a figure has grown.
+        // Besides points and differences, people also write the growth in percent.
         if (change.kind === 'points') shown.percent.add(Math.abs(change.value ?? 0));
         if (before !== 0) shown.percent.add(Math.abs((value - before) / before) * 100);
       }
@@ -107,7 +107,7 @@ function addNumbers(shown: ShownNumbers, table: Table, { targets = [] }: Dataset
     addFigures(row);
     for (const { name, unit } of metrics) {
       const [part, whole] = [row.values[name], table.totals?.values[name]];
-      // What share a group has is written more often than it is shown.
+      // People often write a group's share of the total, although tables do not show it.
       if (unit === 'count' && typeof part === 'number' && typeof whole === 'number' && whole !== 0)
         shown.percent.add((part / whole) * 100);
     }

@@ -4,7 +4,7 @@ import { figureReferences, resolveNote } from './references.ts';
 
 /** A comment as its author typed it. */
 export interface TypedComment {
-  /** Id of the section; null: on the whole report. */
+  /** Id of the section; null: the comment is on the whole report. */
   readonly section: string | null;
   readonly text: string;
   /** The name of its author. */
@@ -14,10 +14,10 @@ export interface TypedComment {
 }
 
 /**
- * The dataset with its comments as they are printed: parsed, figures in place of references, that on the whole report first,
- * then in the order of the sections. Comments on sections that the report does not have are left out. Those that it has stay.
- * Pure.
- * @param dataset judged
+ * Adds comments to a dataset as they are printed: parsed, with figures in place of references. Comments on the whole
+ * report are first, then the order of the sections. Comments on sections that the report does not have are left out.
+ * Comments that the dataset already has stay. Pure.
+ * @param dataset with statuses
  */
 export function withComments(dataset: Dataset, typed: readonly TypedComment[], locale: string): Dataset {
   if (typed.length === 0) return dataset;

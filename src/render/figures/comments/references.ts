@@ -12,15 +12,15 @@ import { viewColumns } from '../columns.ts';
 import { UNDEFINED_TEXT } from '../format-value.ts';
 import { totalFigure, totalsOf } from '../total-figures.ts';
 
-/** A figure that a comment may quote: of a section's totals, of its single row, or of one of its first rows. */
+/** A figure that a comment may quote: in a section's totals, in its single row, or in one of its first rows. */
 export interface FigureReference {
   /**
-   * `onboarding.profiles.created`, or with `.change`, `.previous`, `.status` or `.range` behind it; of a row
-   * `risk.profiles.approval_rate[severe]`. Without braces.
+   * Without braces: `onboarding.profiles.created`, perhaps followed by `.change`, `.previous`, `.status` or `.range`.
+   * In a row: `risk.profiles.approval_rate[severe]`.
    */
   readonly name: string;
   readonly section: string;
-  /** By its names: `Approval rate (Severe)`. */
+  /** The names of metric and row: `Approval rate (Severe)`. */
   readonly label: string;
   /** As the pack prints it, with its unit. */
   readonly text: string;
@@ -28,21 +28,21 @@ export interface FigureReference {
 
 export type FigureReferences = ReadonlyMap<string, FigureReference>;
 
-/** As people write a reference. */
+/** A reference as people write it. */
 export const referenceText = ({ name }: Pick<FigureReference, 'name'>): string => `{{ ${name} }}`;
 
 /**
- * The figures of a dataset that comments may quote, by name, in the order of the pack: the figure itself, its change and
- * figure before (of the section's first comparison), and its status; of totals first, then of the first rows. Reads all rows
- * of tables. Pure.
- * @param dataset judged
+ * The figures of a dataset that comments may quote, by name, in the order of the pack: the figure itself, its change
+ * and the figure before (both for the section's first comparison), and its status. Totals come first, then the first
+ * rows. Reads all rows of tables. Pure.
+ * @param dataset with statuses
  */
 export function figureReferences(dataset: Dataset, locale: string): FigureReferences {
   const found = new Map<string, FigureReference>();
   for (const table of dataset.tables) {
     for (const [suffix, { name: metric, label }, text] of referencesOf(dataset, table, locale)) {
       const name = `${table.id}.${metric}${suffix}`;
-      // A metric may be called as another one's change: its own figure counts.
+      // A metric may have the same name as another metric's change. Then the metric's own figure wins.
       if (suffix === '' || !found.has(name)) found.set(name, { name, section: table.id, label, text });
     }
   }
@@ -84,14 +84,14 @@ function* referencesOf(
   }
 }
 
-/** Rows of a section that comments may quote, from the first one. */
+/** The most rows of a section that comments may quote, counted from the first. */
 const MAX_ROWS = 100;
 
-/** The figures of a table's rows. A row is named by its values: `[severe]`, `[2026-10-05, entity]`. */
+/** The figures in a table's rows. A row is named by its values: `[severe]`, `[2026-10-05, entity]`. */
 function* rowReferences(table: Table, context: PackContext): Generator<FigureReference> {
   const columns = context.columnsOf(table);
   const keys = columns.filter(({ role }) => role === 'label' || role === 'bucket');
-  // The records of a list are no figures.
+  // The records of a list are not figures.
   if (keys.length === 0 || 'path' in table.rows || keys.some(({ source }) => source.kind === 'field')) return;
   const cells = sectionCells(context, table);
   const [first] = table.comparisons;
@@ -113,11 +113,11 @@ function* rowReferences(table: Table, context: PackContext): Generator<FigureRef
   }
 }
 
-/** A reference is on one line. */
+/** A reference must be on one line. */
 const REFERENCE = /\{\{([^{}\n\r]*)\}\}/g;
 const MAX_SHOWN_LENGTH = 60;
 
-/** A reference that names no figure, or braces that are none. */
+/** A reference that names no figure, or braces without a reference in them. */
 export interface UnknownReference {
   /** As typed, shortened. */
   readonly typed: string;
@@ -125,7 +125,7 @@ export interface UnknownReference {
   readonly near?: string;
 }
 
-/** References of a comment that name no figure of the run: an error when the comment is written. */
+/** Finds references in a comment that name no figure of the run. They are an error when the comment is written. */
 export function unknownReferences(text: string, known: FigureReferences): readonly UnknownReference[] {
   const unknown: UnknownReference[] = [];
   const rest = text.replace(REFERENCE, (typed, inner: string) => {
@@ -141,8 +141,8 @@ export function unknownReferences(text: string, known: FigureReferences): readon
 }
 
 /**
- * The blocks of a comment with figures in place of references. What a figure prints is text, never markup. A figure that the
- * service no longer reports is shown as undefined.
+ * The blocks of a comment, with figures in place of references. The printed figure is text, never markup. A figure that
+ * the service no longer reports is shown as undefined.
  */
 export function resolveNote(text: string, known: FigureReferences): readonly CommentBlock[] {
   const resolved = (spans: readonly CommentSpan[]): readonly CommentSpan[] =>
@@ -157,5 +157,5 @@ export function resolveNote(text: string, known: FigureReferences): readonly Com
   );
 }
 
-/** The text of a comment without its references, whose numbers nobody has typed. */
+/** Removes the references from a comment's text: nobody typed their numbers. */
 export const withoutReferences = (text: string): string => text.replace(REFERENCE, ' ');

@@ -5,20 +5,22 @@ import { intlDateTimeFormat } from '../../../base/text/intl.ts';
 export interface TypedNumber {
   /** As typed, with its unit. */
   readonly typed: string;
-  /** The numbers that it may be: `1,204` is 1204 and 1.204, as the language may be either. Without sign. */
+  /** The numbers that it may stand for, without sign: `1,204` is 1204 or 1.204, depending on the language. */
   readonly readings: readonly TypedReading[];
-  /** `plain`: it may be a number of any unit. */
+  /** `plain`: it may have any unit. */
   readonly unit: 'percent' | 'seconds' | 'plain';
-  /** It has decimals, a percent sign or thousands: not a number of things counted in passing, a year or a day. */
+  /**
+   * It has decimals, a percent sign or thousands separators, so it is not a year, a day, or a small number in passing.
+   */
   readonly looksLikeFigure: boolean;
   /** The sentence around it, in lower case. */
   readonly sentence: string;
 }
 
 export interface TypedReading {
-  /** In percent, seconds or as it is. */
+  /** In percent, in seconds, or without conversion. */
   readonly value: number;
-  /** Figures further than this from it are not rounded to it. */
+  /** A figure further away than this is not what the author rounded. */
   readonly tolerance: number;
 }
 
@@ -44,19 +46,19 @@ const DURATIONS: readonly (readonly [RegExp, number])[] = [
   [/^(?:d|day|days|tag|tage|tagen)$/, 86_400],
 ];
 
-/** A number with what is attached to it; anything else that begins with a digit is a date, a time or a name. */
+/** A number with what is attached to it. Other words that begin with a digit are dates, times or names. */
 const NUMBER = /^[+\-−±]?(?<digits>\d[\d.,’]*)(?<unit>%|\p{L}*)$/u;
 const QUOTES_BEFORE = /^[("'“„«[~≈<>=]+/u;
 const MARKS_BEHIND = /[)"'”“»\]!?;:,.]+$/u;
-/** `3.11.` and `3.` of a German date. */
+/** `3.11.` and `3.`, as in German dates. */
 const GERMAN_DAY = /^\d{1,2}\.(?:\d{1,2}\.)?$/;
 const YEAR = /^(?:19|20)\d\d$/;
 
-/** The numbers in a text, in order. Dates, times, years, ordinals and names with digits are none. */
+/** Finds the numbers in a text, in order. Dates, times, years, ordinals and names with digits do not count. */
 export function typedNumbers(text: string, locale: string): readonly TypedNumber[] {
   const months = monthNames(locale);
   const seen = asRead(text);
-  // Spaces and apostrophes that group digits; plain spaces do not.
+  // No-break spaces, thin spaces and apostrophes group digits. Ordinary spaces do not.
   const grouped = seen.replace(/(?<=\d)['\u00a0\u2009\u202f](?=\d{3}(?!\d))/g, '’');
   return grouped.split(/(?<=[.!?])\s+(?=\p{Lu})|\n/u).flatMap((sentence) => {
     const words = sentence.split(/\s+/).filter((word) => word !== '');
@@ -71,13 +73,13 @@ export function typedNumbers(text: string, locale: string): readonly TypedNumber
   });
 }
 
-/** Characters without a shape, joiners included: between digits they join nothing. */
+/** Invisible characters, including joiners: between digits they do not join anything. */
 const SHAPELESS = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
-/** Wide characters without a shape. Hangul fillers are among `SHAPELESS` as well. */
+/** Wide characters without a shape. Hangul fillers are in `SHAPELESS` as well. */
 const BLANKS = /[\u115f\u1160\u2800\u3164\uffa0]/g;
 const FULL_WIDTH_OFFSET = 0xfee0;
 
-/** The text as readers see its numbers: without invisible characters, in ASCII digits and marks. */
+/** The numbers in a text as readers see them: without invisible characters, in ASCII digits and marks. */
 const asRead = (text: string): string =>
   text
     .replace(BLANKS, ' ')
@@ -85,7 +87,10 @@ const asRead = (text: string): string =>
     .replace(/[\uff01-\uff5e]/g, (character) => String.fromCharCode(character.charCodeAt(0) - FULL_WIDTH_OFFSET))
     .replace(/(?!\d)\p{Nd}/gu, asciiDigit);
 
-/** Digits of a script follow each other from zero, and sets of digits begin where others end. */
+/**
+ * Converts a digit of any script. The digits of a script are consecutive from zero, and a set of digits begins where
+ * another ends.
+ */
 function asciiDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
   let zero = code;
@@ -116,7 +121,7 @@ function readNumber(word: string, behind: string): Omit<TypedNumber, 'sentence'>
   };
 }
 
-/** Digits with marks, as English, German or Swiss people write them. */
+/** Reads digits with marks, as people write them in English, German or Swiss texts. */
 function readingsOf(digits: string, percent: boolean): readonly TypedReading[] {
   const texts = new Set<string>();
   if (/^(?:\d+|\d{1,3}(?:[,’]\d{3})+)(?:\.\d+)?$/.test(digits)) texts.add(digits.replace(/[,’]/g, ''));
@@ -124,7 +129,9 @@ function readingsOf(digits: string, percent: boolean): readonly TypedReading[] {
   return [...texts].map((text) => ({ value: Number(text), tolerance: toleranceOf(text, percent) }));
 }
 
-/** Beyond two digits, zeros at the end may be rounded: 1,200 is 1,150 to 1,250, but 20 is 20. */
+/**
+ * Zeros at the end may come from rounding, but not in the first two digits: 1,200 may be 1,150 to 1,250, but 20 is 20.
+ */
 const KEPT_DIGITS = 2;
 
 function toleranceOf(text: string, percent: boolean): number {
@@ -135,7 +142,7 @@ function toleranceOf(text: string, percent: boolean): number {
   return 0.5 * 10 ** Math.min(zeros, Math.max(0, whole.length - KEPT_DIGITS));
 }
 
-/** The names of the months, long and short, in lower case, in the language of the report and in English. */
+/** The names of the months, long and short, in lower case, in the report's language and in English. */
 const monthNames = memoize((locale: string): ReadonlySet<string> => {
   const names = new Set<string>();
   for (const language of [locale, 'en']) {

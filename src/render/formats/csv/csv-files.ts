@@ -30,12 +30,12 @@ import { statusColumns, withJudgedFigures } from './status-fields.ts';
 import { csvDialect, type TableSchema, tableSchema } from './table-schema.ts';
 import { MAX_ZIP_BYTES, writeZip } from './zip.ts';
 
-/** The name of the zip. The names of a section's files add the section's id. */
+/** The default name of the zip. The names of a section's files also have the section's id. */
 const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
-/** The files of a section share one stem, which leaves space for the longest of their suffixes. */
+/** The longest suffix of a section's files. Their common stem leaves space for it. */
 const LONGEST_SUFFIX = '.totals.schema.json';
 const LONGEST_COMMENTS_SUFFIX = '.comments.schema.json';
-/** What a template for names sees in place of a section. */
+/** Used in place of a section in the template for names. */
 const COMMENTS = { id: 'comments', title: 'comments' };
 
 const csvFile = (name: string, label: string, write: PlannedFile['write']): PlannedFile => ({
@@ -55,7 +55,7 @@ const schemaFile = (name: string, described: PlannedFile, write: PlannedFile['wr
   write,
 });
 
-/** The files of a section: its rows, the service's totals if there are any, and the Table Schema of each. */
+/** The files of a section: its rows, the service's totals if there are any, and a Table Schema for each. */
 function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context: FormatContext): PlannedFile[] {
   const { variables, locale, signal } = context;
   const settings = csvSettings(output.csv, locale);
@@ -64,7 +64,7 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
     extension: '.csv',
     longestSuffix: LONGEST_SUFFIX,
   });
-  // Computed once for all four files, when the first is written: formatted columns need a scan of all rows.
+  // Computed once for all four files, when the first is written, because formatted columns need a scan of all rows.
   let computed: readonly CsvColumn[] | undefined;
   const columns = (): readonly CsvColumn[] => {
     computed ??= withUniqueHeaders([
@@ -91,7 +91,10 @@ function sectionFiles(dataset: Dataset, table: Table, output: CsvOutput, context
   return [...files, totalsFile, tableSchemaFile(`${stem}.totals.schema.json`, totalsFile, totals)];
 }
 
-/** The comments of people and their Table Schema; none without a comment. No section's files end like them. */
+/**
+ * The file of people's comments and its Table Schema; empty without comments. Its suffix differs from those of all
+ * sections' files.
+ */
 function commentFiles(dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] {
   if ((dataset.comments ?? []).length === 0) return [];
   const { variables, locale, signal } = context;
@@ -112,13 +115,13 @@ function commentFiles(dataset: Dataset, output: CsvOutput, context: FormatContex
   ];
 }
 
-/** A section of text has no file. */
+/** A text section has no file. */
 export const csvFiles = (dataset: Dataset, output: CsvOutput, context: FormatContext): PlannedFile[] => [
   ...dataset.tables.flatMap((table) => (isTextTable(table) ? [] : sectionFiles(dataset, table, output, context))),
   ...commentFiles(dataset, output, context),
 ];
 
-/** The CSV files and their schemas as one zip; undefined when there is only one CSV file. */
+/** All CSV files and their schemas as one zip; undefined if there is only one CSV file. */
 export function zipFile(
   files: readonly PlannedFile[],
   { variables, madeAt, signal }: FormatContext,
@@ -146,7 +149,7 @@ export function zipFile(
   };
 }
 
-/** The columns of a file of comments, in order. */
+/** The columns of the file of comments, in order. */
 const COMMENT_COLUMNS = ['section', 'sectionTitle', 'comment', 'author', 'at'] as const;
 type CommentColumn = (typeof COMMENT_COLUMNS)[number];
 
@@ -156,8 +159,8 @@ const commentText = ({ blocks }: PackComment): string =>
     .join('\n');
 
 /**
- * The comments of people on a report as CSV, one row each: section id and title, text without emphasis, author, ISO instant
- * (UTC). Encoded and escaped like the files of sections. Requires at least one comment.
+ * People's comments on a report as CSV, one row each: section id and title, text without emphasis, author, ISO instant
+ * (UTC). Encoded and escaped like the files of sections. There must be at least one comment.
  */
 function commentsCsv(dataset: Dataset, settings: CsvSettings): string {
   const locale = csvLocale(settings);
@@ -175,7 +178,7 @@ function commentsCsv(dataset: Dataset, settings: CsvSettings): string {
   return `${byteOrderMark(settings)}${header}${rows.join('')}`;
 }
 
-/** Describes the file of comments for programs. */
+/** The schema of the file of comments. */
 function commentsSchema(settings: CsvSettings): TableSchema {
   const { csv } = messagesFor(csvLocale(settings)).review;
   const type = (column: CommentColumn): SchemaField['type'] => (column === 'at' ? 'datetime' : 'string');
@@ -192,8 +195,8 @@ function commentsSchema(settings: CsvSettings): TableSchema {
 }
 
 /**
- * When the figures of each row and of the totals were read, where they are readings of current counts: one column for the
- * figures, and one for each comparison. Empty for a gap.
+ * For readings of current counts: when the figures of each row and of the totals were read. One column is for the
+ * figures, and one for each comparison. A gap has an empty field.
  */
 function readingColumns(table: Table, settings: CsvSettings): CsvColumn[] {
   const { readings, granularity, comparisons, period } = table;

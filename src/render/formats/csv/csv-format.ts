@@ -2,7 +2,10 @@ import { sectionNameDiagnostics } from '../data-files.ts';
 import type { Format } from '../format.ts';
 import { type CsvOutput, csvSchema } from './csv-schema.ts';
 
-/** One CSV file per section, another for its totals, and a Table Schema for each. An e-mail attaches several as one zip. */
+/**
+ * One CSV file per section, another for its totals, and a Table Schema for each. If there are several, an e-mail
+ * attaches them as one zip.
+ */
 export const csvFormat: Format<CsvOutput> = {
   format: 'csv',
   label: 'CSV',

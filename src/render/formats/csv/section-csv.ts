@@ -11,10 +11,10 @@ import { writeChunks } from '../format.ts';
 import { fieldText, rawText, recordWriter, type Separator } from './csv-fields.ts';
 import type { CsvOptions } from './csv-schema.ts';
 
-/** A target as a Table Schema describes it: numbers in the raw unit of the metric. */
+/** A target in a Table Schema. Numbers are in the metric's raw unit. */
 export type SchemaTarget = Omit<TargetRecord, 'metric' | 'owner' | 'note' | 'source'>;
 
-/** A field of a Frictionless Table Schema; `unit` and `targets` are ours. */
+/** A field of a Frictionless Table Schema. `unit`, `comparison` and `targets` are Docket's own additions. */
 export interface SchemaField {
   /** The column's header in the file. */
   readonly name: string;
@@ -22,24 +22,24 @@ export interface SchemaField {
   readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'datetime';
   /** The service's name: `count`, `ratio` (0 to 1), `seconds`, or an unknown one. */
   readonly unit?: string;
-  /** What the figure belongs to, other than the period itself; ours. */
+  /** Set if the figure belongs to another period; which one. Docket's own addition. */
   readonly comparison?: ComparisonKind;
   readonly to_date?: ToDate;
   readonly description?: string;
   readonly constraints?: { readonly enum: readonly string[] };
-  /** What its figures were judged by. */
+  /** The targets that its figures were judged by. */
   readonly targets?: readonly SchemaTarget[];
 }
 
-/** Excel needs it. */
+/** Excel needs it to recognize UTF-8. */
 export const byteOrderMark = ({ bom }: CsvSettings): string => (bom === false ? '' : '\ufeff');
-/** Characters written at once, so that a long list is never in memory as a whole. */
+/** How many characters are written at once, so that a long list is never in memory as a whole. */
 const CHUNK_LENGTH = 64 * 1024;
 
-/** The options of an output and the locale of its report. */
+/** The options of an output, and the locale of its report. */
 export interface CsvSettings extends CsvOptions {
   readonly separator: Separator;
-  /** BCP 47, for formatted values; `en-GB` when absent. Raw files do not depend on it. */
+  /** BCP 47, for formatted values. Default: `en-GB`. Raw files do not depend on it. */
   readonly locale?: string | undefined;
 }
 
@@ -47,39 +47,41 @@ export interface CsvSettings extends CsvOptions {
 export interface CsvColumn {
   /** Not yet quoted. */
   readonly header: string;
-  /** Null for columns that describe the row or the totals: why they must not be compared, `Still running`, and statuses. */
+  /**
+   * Null for columns that describe the row or the totals: why they are not comparable, `Still running`, and statuses.
+   */
   readonly view: RawColumn | null;
-  /** Says whether the row's bucket is cut off. */
+  /** The column says whether the row's bucket is cut off. */
   readonly clipped?: true;
-  /** The comparison whose obstacle the column shows. */
+  /** The column says why this comparison is not possible. */
   readonly unlike?: ComparisonKind;
-  /** Its field in the schema, where that does not follow from `view`. */
+  /** Its field in the schema, if `view` does not determine it. */
   readonly described?: SchemaField;
-  /** The row's field; null where it has no value. */
+  /** The row's field; null if it has no value. */
   readonly field: (row: Row) => string | null;
-  /** The field of the service's total; undefined without a total. */
+  /** The field of the service's total; undefined if it has none. */
   readonly total: string | null | undefined;
 }
 
 /**
- * A formatted number as spreadsheets read it: without spaces between thousands (French), which would make it a text, and with
- * the minus sign U+2212 for a leading hyphen, which would start a formula.
+ * Makes a formatted number readable for spreadsheets. Spaces between thousands (French) are removed, because they would
+ * make it a text. A leading hyphen becomes the minus sign U+2212, because it would start a formula.
  */
 export const toReadableNumber = (value: Value, text: string): string =>
   typeof value === 'number' ? text.replace(/^-/, '−').replaceAll(/(?<=\d)[\u00a0\u202f](?=\d)/g, '') : text;
 
 const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
 
-/** The locale of headers and schema. Raw files are for programs and always English. */
+/** The locale of headers and schema. Raw files are made for programs and are always in English. */
 export const csvLocale = ({ values, locale }: Pick<CsvSettings, 'values' | 'locale'>): string =>
   values === 'formatted' ? (locale ?? DEFAULT_LOCALE) : DEFAULT_LOCALE;
 
-/** Windows' settings of these countries have a semicolon, though some of their numbers have a decimal point. */
+/** In these countries Windows uses a semicolon, although some of their numbers have a decimal point. */
 const SEMICOLON_REGIONS: readonly (string | undefined)[] = ['CH', 'LI'];
 
 /**
- * The settings of an output's files. Without `separator`, raw files have commas, as programs expect, and formatted ones what
- * Excel expects in the locale: where a comma begins the decimals, a semicolon.
+ * The settings of an output's files. Default for `separator`: a comma in raw files, as programs expect. In formatted
+ * files it is what Excel expects in the locale: a semicolon if numbers have a decimal comma.
  */
 export function csvSettings(options: CsvOptions = {}, locale?: string): CsvSettings {
   if (options.separator !== undefined) return { ...options, separator: options.separator, locale };
@@ -90,13 +92,13 @@ export function csvSettings(options: CsvOptions = {}, locale?: string): CsvSetti
   return { ...options, separator: semicolon ? 'semicolon' : 'comma', locale };
 }
 
-/** False for lists and current counts. */
+/** Whether the table covers a period. False for lists and current counts. */
 export const hasPeriod = ({ granularity, current, columns }: Table): boolean =>
   granularity !== null || (!current && columns.some(({ kind }) => kind === 'metric'));
 
 /**
- * The columns of a section's CSV file in order, without changes, which follow from the current and the previous value.
- * Formatted values need a scan of all rows.
+ * The columns of a section's CSV file, in order. Changes are left out, because they follow from the current and the
+ * previous value. Formatted values need a scan of all rows.
  */
 export function csvColumns(table: Table, settings: CsvSettings): readonly CsvColumn[] {
   const { values } = settings;
@@ -121,7 +123,7 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
       : rawColumns(table)
           .filter(isDataColumn)
           .map((view) => column(view, view.rawHeader, rawField));
-  // Every table with a period has the column, so that the file's shape does not depend on the day of the run.
+  // Every table with a period has these columns, so that the shape of the file does not depend on the day of the run.
   if (!hasPeriod(table)) return columns;
   const text = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
   const words = messagesFor(locale).table.schema;
@@ -154,11 +156,14 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
     // Totals have no bucket.
     total: undefined,
   };
-  // The last one, so that the others stay in their place.
+  // New columns come last, so that the others keep their position.
   return [...columns, running, ...unlike, clipped];
 }
 
-/** A report's `labels` may call a column as Docket calls one of its own, which is then numbered: readers go by name. */
+/**
+ * Numbers columns whose names repeat, because programs look up columns by name. A report's `labels` may give a column
+ * the name of one of Docket's own.
+ */
 export function withUniqueHeaders(columns: readonly CsvColumn[]): readonly CsvColumn[] {
   const taken = new Set(columns.flatMap(({ view, header }) => (view === null ? [] : header.toLowerCase())));
   return columns.map((column): CsvColumn => {
@@ -171,7 +176,7 @@ export function withUniqueHeaders(columns: readonly CsvColumn[]): readonly CsvCo
   });
 }
 
-/** The header, after the byte order mark. */
+/** The header record, after the byte order mark. */
 const headerRecord = (columns: readonly CsvColumn[], settings: CsvSettings): string =>
   byteOrderMark(settings) + recordWriter(settings.separator)(columns.map(({ header }) => header));
 
@@ -188,10 +193,10 @@ function* csvChunks(table: Table, columns: readonly CsvColumn[], settings: CsvSe
 }
 
 /**
- * Writes one section as CSV: UTF-8, with a byte order mark unless `bom` is false, CRLF (RFC 4180), fields separated as `separator`
- * says, a header of label and unit. Raw values (ratio 0–1, seconds, ISO dates) with an empty field where a figure is undefined, or
- * formatted ones; enum values by label. Unless `raw`, texts are escaped against formulas. Totals go into a file of their
- * own, because a sum over a column would count them twice. `path` must not exist.
+ * Writes one section as CSV: UTF-8, with a byte order mark unless `bom` is false, CRLF (RFC 4180), fields separated by
+ * `separator`, a header with labels and units. Values are raw (ratio 0–1, seconds, ISO dates; empty if undefined) or
+ * formatted; enum values are shown as labels. Unless `raw`, texts are escaped against formulas. Totals go into a file
+ * of their own, because a sum over a column would count them twice. `path` must not exist.
  */
 export const writeCsv = (
   path: string,
@@ -201,11 +206,11 @@ export const writeCsv = (
   signal: AbortSignal,
 ): Promise<void> => writeChunks(path, csvChunks(table, columns, settings), signal);
 
-/** The columns of the totals: metrics, their compared values, and those that describe the whole range. */
+/** The columns of the totals: metrics, the values they are compared with, and columns that describe the whole range. */
 export const totalsColumns = (columns: readonly CsvColumn[]): readonly CsvColumn[] =>
   columns.filter(({ view, clipped }) => (view === null ? clipped !== true : isRawFigure(view.role)));
 
-/** Writes the service's totals of a section: one row of `totalsColumns`. */
+/** Writes the service's totals of a section: one row with `totalsColumns`. */
 export function writeTotalsCsv(
   path: string,
   columns: readonly CsvColumn[],

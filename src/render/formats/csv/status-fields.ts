@@ -6,7 +6,7 @@ import { boundariesOf, judgementsByMetric, type MetricJudgements } from '../../f
 import { fieldText } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget, toReadableNumber } from './section-csv.ts';
 
-/** The targets that judged figures of a metric in a section, for its field in the schema. */
+/** The targets by which a metric's figures in a section are judged, for its field in the schema. */
 export function schemaTargets(
   { targets = [], judgements = [] }: Pick<Dataset, 'targets' | 'judgements'>,
   section: string,
@@ -22,7 +22,7 @@ export function schemaTargets(
   });
 }
 
-/** The judgements of a table's metrics. A row without bucket and group has the figure of the totals. */
+/** The judgements of a table's metrics. A row without bucket and group has the same figure as the totals. */
 export function rowJudgements(table: Table, { judgements = [] }: Pick<Dataset, 'judgements'>) {
   const byMetric = judgementsByMetric(
     table,
@@ -37,7 +37,7 @@ export function rowJudgements(table: Table, { judgements = [] }: Pick<Dataset, '
   };
 }
 
-/** The columns of a formatted file, with judged figures in enough decimals to agree with their status. */
+/** Gives judged figures in a formatted file enough decimals to agree with their status. */
 export function withJudgedFigures(
   columns: readonly CsvColumn[],
   dataset: Pick<Dataset, 'targets' | 'judgements'>,
@@ -68,8 +68,8 @@ export function withJudgedFigures(
 }
 
 /**
- * One column of statuses for each metric of a section that is judged: `on_target`, `watch`, `breached` or `undefined`, in
- * formatted files in words; empty without a target.
+ * A column of statuses for each judged metric of a section: `on_target`, `watch`, `breached` or `undefined`, in words
+ * if the file is formatted. Empty without a target.
  */
 export function statusColumns(dataset: Pick<Dataset, 'judgements'>, table: Table, settings: CsvSettings): CsvColumn[] {
   const words = messagesFor(csvLocale(settings)).status;

@@ -11,12 +11,12 @@ import { schemaTargets } from './status-fields.ts';
 
 type FieldType = SchemaField['type'];
 
-/** https://datapackage.org/standard/table-schema/ */
+/** A Table Schema, https://datapackage.org/standard/table-schema/ */
 export interface TableSchema {
   readonly $schema: string;
   readonly title: string;
   readonly description?: string;
-  /** https://datapackage.org/standard/table-dialect/ */
+  /** A Table Dialect, https://datapackage.org/standard/table-dialect/ */
   readonly dialect: {
     readonly delimiter: string;
     readonly quoteChar: string;
@@ -27,7 +27,7 @@ export interface TableSchema {
   readonly missingValues: readonly string[];
 }
 
-/** How the fields of the files are separated and quoted. */
+/** Describes how fields are separated and quoted. */
 export const csvDialect = (settings: CsvSettings): TableSchema['dialect'] => ({
   delimiter: SEPARATORS[settings.separator],
   quoteChar: '"',
@@ -35,11 +35,11 @@ export const csvDialect = (settings: CsvSettings): TableSchema['dialect'] => ({
   lineTerminator: '\r\n',
 });
 
-/** Properties that hold for every value of a column. */
+/** What holds for every value of a column. */
 interface ColumnContents {
   readonly integer: boolean;
   readonly date: boolean;
-  /** In the order of the rows. */
+  /** In the order in which the rows have them. */
   readonly texts: ReadonlySet<string>;
 }
 
@@ -104,8 +104,8 @@ function describeField(
 }
 
 /**
- * The labels of the catalog, and further values of the rows: the schema must accept its file. None of a list, whose rows are
- * not read for it.
+ * The labels in the catalog and the other values in the rows, because the schema must accept its file. For a list it
+ * has none: the rows of a list are not read for it.
  */
 function enumLabels(
   { role, source }: RawColumn,
@@ -131,7 +131,7 @@ export function tableSchema(
   const { schema } = words.table;
   const emptyText = formatted ? `“${UNDEFINED_TEXT}”` : schema.emptyField;
   const views = columns.flatMap(({ view }) => view ?? []);
-  // A list, which may be long, has only fields: `fieldQuantities` scans them.
+  // A list may be long and has only fields, which `fieldQuantities` scans.
   const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
   const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
   const quantities = formatted ? undefined : fieldQuantities(table);

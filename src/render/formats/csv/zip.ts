@@ -3,14 +3,17 @@ import type { Readable } from 'node:stream';
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 import { writeChunks } from '../format.ts';
 
-/** The limit of the original format; not every mail program and phone supports Zip64. */
+/** The limit of the original zip format. Not every mail program and phone supports Zip64. */
 export const MAX_ZIP_BYTES = 0xffff_ffff;
 
-/** The days that a zip can store. Others, e.g. of a machine whose clock is not set, are clamped. */
+/** The days that a zip can store. Others, e.g. of a machine whose clock is not set, are moved to the nearest one. */
 const FIRST_DAY = Date.UTC(1980, 0, 1);
 const LAST_DAY = Date.UTC(2099, 11, 31);
 
-/** Zip times have no zone. Noon is on the same day in every zone, so the bytes do not depend on the local one. */
+/**
+ * Times in a zip have no time zone. Noon UTC is on the same day in almost every zone, so the bytes do not depend on the
+ * local one.
+ */
 const noonUtcDay = (at: number): Date => {
   const date = new Date(Math.min(Math.max(at, FIRST_DAY), LAST_DAY));
   return new Date(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), 12);
@@ -18,12 +21,15 @@ const noonUtcDay = (at: number): Date => {
 
 interface ZipEntry {
   readonly name: string;
-  /** The content is compressed already. */
+  /** The content is already compressed. */
   readonly isCompressed?: boolean;
   readonly open: () => Readable | Promise<Readable>;
 }
 
-/** Files as one zip, in chunks, each dated the day of `at` (epoch ms). The same files and day give the same bytes everywhere. */
+/**
+ * Writes files as one zip, in chunks. Each entry has the day of `at` (epoch ms). The same files and day give the same
+ * bytes everywhere.
+ */
 export async function* zipChunks(files: readonly ZipEntry[], at: number): AsyncGenerator<Uint8Array, void> {
   const chunks: Uint8Array[] = [];
   const zip = new Zip((error, chunk) => {
@@ -52,7 +58,8 @@ export async function* zipChunks(files: readonly ZipEntry[], at: number): AsyncG
 }
 
 /**
- * Streams files into one zip, sorted by name, each dated the day of `at` (epoch ms). At most `MAX_ZIP_BYTES` together. `path` must not exist.
+ * Writes files to one zip, sorted by name, as a stream. Each entry has the day of `at` (epoch ms). They may have
+ * `MAX_ZIP_BYTES` together. `path` must not exist.
  */
 export function writeZip(
   path: string,

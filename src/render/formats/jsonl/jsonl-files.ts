@@ -4,7 +4,7 @@ import type { DataColumn } from '../data-columns.ts';
 import { type DataOutput, type DataPart, dataDescription, dataFiles } from '../data-files.ts';
 import { type FormatContext, type PlannedFile, writeChunks } from '../format.ts';
 
-/** Characters written at once, so that a long list is never in memory as a whole. */
+/** How many characters are written at once, so that a long list is never in memory as a whole. */
 const CHUNK_LENGTH = 64 * 1024;
 
 function* jsonLines({ table, totals }: DataPart, columns: readonly DataColumn[]): Iterable<string> {
@@ -21,7 +21,7 @@ function* jsonLines({ table, totals }: DataPart, columns: readonly DataColumn[])
   yield chunk;
 }
 
-/** The files of JSON Lines and their Table Schemas, https://datapackage.org/standard/table-schema/. */
+/** Plans the JSON Lines files and their Table Schemas, https://datapackage.org/standard/table-schema/. */
 export const jsonlFiles = (dataset: Dataset, output: DataOutput, context: FormatContext): readonly PlannedFile[] =>
   dataFiles(
     dataset,

@@ -4,7 +4,9 @@ import type { Format } from '../format.ts';
 
 const schema = dataOutputSchema('jsonl');
 
-/** JSON Lines: one object a row with raw values, one file per section, another for its totals, and a schema for each. */
+/**
+ * JSON Lines: one object per row, with raw values. One file per section, another for its totals, and a schema for each.
+ */
 export const jsonlFormat: Format<z.output<typeof schema>> = {
   format: 'jsonl',
   label: 'JSON Lines',

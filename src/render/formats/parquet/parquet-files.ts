@@ -6,7 +6,7 @@ import type { DataColumn, DataType } from '../data-columns.ts';
 import { type DataOutput, type DataPart, dataDescription, dataFiles } from '../data-files.ts';
 import type { FormatContext, PlannedFile } from '../format.ts';
 
-/** Rows in memory at once. */
+/** How many rows are in memory at once. */
 const ROW_GROUP = 20_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<DataType, Omit<SchemaElement, 'name'>>> = {
   date: { type: 'INT32', converted_type: 'DATE' },
 };
 
-/** A value as the writer takes it. Values of mixed types become text. */
+/** Converts a value for the writer. Values of mixed types become text. */
 function parquetValue(value: Value, type: DataType): bigint | number | boolean | string | Date | null {
   if (value === null) return null;
   if (type === 'integer') return BigInt(value);
@@ -72,8 +72,9 @@ function writeParquet(
 }
 
 /**
- * hyparquet-writer 0.17 writes an empty list of row groups without their type, which other readers refuse: in the Thrift compact
- * protocol `num_rows` 0, then field 4 with a list of type 0 in place of 12 (struct), then the list of metadata.
+ * Corrects an empty file: hyparquet-writer 0.17 writes an empty list of row groups without its type, and other readers
+ * refuse that. In the Thrift compact protocol: `num_rows` 0, then field 4, a list with type 0 instead of 12 (struct),
+ * then the list of metadata.
  */
 function correctEmptyFile(path: string): void {
   const bytes = readFileSync(path);
@@ -83,7 +84,7 @@ function correctEmptyFile(path: string): void {
   writeFileSync(path, bytes);
 }
 
-/** The Parquet files, https://parquet.apache.org/docs/file-format/. */
+/** Plans the Parquet files, https://parquet.apache.org/docs/file-format/. */
 export const parquetFiles = (dataset: Dataset, output: DataOutput, context: FormatContext): readonly PlannedFile[] =>
   dataFiles(
     dataset,

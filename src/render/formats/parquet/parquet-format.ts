@@ -4,7 +4,10 @@ import type { Format } from '../format.ts';
 
 const schema = dataOutputSchema('parquet');
 
-/** Apache Parquet: typed columns with raw values, one file per section, another for its totals. Units are in its metadata. */
+/**
+ * Apache Parquet: typed columns with raw values. One file per section, another for its totals. Units are in its
+ * metadata.
+ */
 export const parquetFormat: Format<z.output<typeof schema>> = {
   format: 'parquet',
   label: 'Parquet',

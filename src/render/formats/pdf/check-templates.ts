@@ -8,7 +8,7 @@ import { PACK_FOLDER, readPackTemplates } from './pack-templates.ts';
 import { EXPECTED_TEMPLATE, limitIssue, type TemplateIssue, typstIssue } from './template-errors.ts';
 import { TypstLimitError, type TypstLimits } from './typst/typst-compiler.ts';
 
-/** Of the documents that are made of sample data. */
+/** The creation time of documents that are made from sample data. */
 const SAMPLE_INSTANT = Date.parse('2026-11-16T07:00:00Z');
 
 const diagnosticOf = ({ file, line, column, message, next }: TemplateIssue): Diagnostic => ({
@@ -21,7 +21,7 @@ const diagnosticOf = ({ file, line, column, message, next }: TemplateIssue): Dia
 });
 
 /**
- * Checks the organization's templates of the PDF by laying out sample data; none where the folder has none.
+ * Checks the organization's PDF templates with sample data. Empty if its folder has none.
  * @param folder the value of `DOCKET_TEMPLATES`
  */
 export async function checkPackTemplates(

@@ -10,7 +10,7 @@ import type { TypstResult } from './typst/typst-job.ts';
 
 export interface PackJob {
   readonly data: PackData;
-  /** The bytes of `data.logo`. */
+  /** The content of the file that `data.logo` names. */
   readonly logo?: Uint8Array | undefined;
   readonly templates: PackTemplates;
   /** Epoch ms. */
@@ -19,14 +19,14 @@ export interface PackJob {
   readonly limits?: TypstLimits | undefined;
 }
 
-/** Compiles the templates with the data of a pack. Throws as `compileTypst`. */
+/** Compiles the templates with the data of a pack. Throws like `compileTypst`. */
 export async function compilePack({ data, logo, templates, madeAt, signal, limits }: PackJob): Promise<TypstResult> {
   const covers = await packCoverage(templates);
   let replaced = false;
   const shown = displayable({ ...data, approval: '' }, covers, () => {
     replaced = true;
   });
-  // Nothing but its own line depends on an approval.
+  // An approval must change nothing but its own line.
   const approval = displayable(data.approval, covers);
   const made = replaced
     ? {

@@ -5,15 +5,15 @@ import { isErrno } from '../../../base/errno.ts';
 import { DocketError } from '../../../base/error.ts';
 import type { TypstFile } from './typst/typst-job.ts';
 
-/** The main file; it is given `pack.json` and the logo beside it. */
+/** The main file. `pack.json` and the logo are beside it. */
 export const MAIN_TEMPLATE = 'pack.typ';
-/** Where the templates are within the folder of templates. */
+/** The folder of PDF templates within the templates' folder. */
 export const PACK_FOLDER = 'pack';
 const MAX_FILES = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
 const FONT_FILE = /\.(ttf|otf|ttc|otc)$/i;
 
-/** The built-in templates; the path is the same from `src/` and `dist/`. */
+/** The built-in templates. The path is the same from `src/` and `dist/`. */
 const BUILT_IN_TEMPLATES = fileURLToPath(new URL('../../../../templates', import.meta.url));
 
 /** A template, or a file that it reads. */
@@ -24,13 +24,13 @@ export interface TemplateFile extends TypstFile {
 
 export interface PackTemplates {
   readonly files: readonly TemplateFile[];
-  /** Of the organization's folder. */
+  /** Fonts in the organization's folder. */
   readonly fonts: readonly Uint8Array[];
-  /** Whether any file is the organization's. */
+  /** Whether any file comes from the organization. */
   readonly custom: boolean;
 }
 
-/** Every file below a folder by its path with `/`. Links are followed within the folder only. */
+/** Reads every file below a folder, by its path with `/`. Links are only followed within the folder. */
 async function readFolder(folder: string): Promise<readonly TemplateFile[]> {
   const root = await realpath(folder);
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -38,7 +38,7 @@ async function readFolder(folder: string): Promise<readonly TemplateFile[]> {
   let bytes = 0;
   for (const entry of entries) {
     const path = relative(root, join(entry.parentPath, entry.name)).split(sep).join('/');
-    // Volumes of Kubernetes keep their versions in hidden folders and link to them.
+    // Kubernetes volumes keep their versions in hidden folders and link to them.
     if (path.split('/').some((name) => name.startsWith('.'))) continue;
     if (!entry.isFile() && !entry.isSymbolicLink()) continue;
     const file = join(root, path);
@@ -54,9 +54,9 @@ async function readFolder(folder: string): Promise<readonly TemplateFile[]> {
 }
 
 /**
- * The templates of a pack: the built-in ones, and in their place those of the same path in the organization's folder.
- * Throws `template.invalid`.
- * @param folder what `DOCKET_TEMPLATES` names
+ * The templates of a pack: the built-in ones, unless the organization's folder has a file with the same path. Throws
+ * `template.invalid`.
+ * @param folder the value of `DOCKET_TEMPLATES`
  */
 export async function readPackTemplates(folder: string | undefined): Promise<PackTemplates> {
   const builtIn = await readFolder(join(BUILT_IN_TEMPLATES, PACK_FOLDER));
@@ -70,7 +70,7 @@ export async function readPackTemplates(folder: string | undefined): Promise<Pac
   };
 }
 
-/** The files of a folder of templates that packs are made with; empty if it has none. Throws `template.invalid`. */
+/** Reads the PDF templates in a folder; empty if it has none. Throws `template.invalid`. */
 export const readOwnTemplates = (folder: string): Promise<readonly TemplateFile[]> =>
   readFolder(join(folder, PACK_FOLDER)).catch(noFolder);
 

@@ -11,7 +11,7 @@ const schema = z.strictObject({
 
 const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
 
-/** The summary and the printed sections as one PDF/UA-1 document, by Typst in a process of its own. */
+/** The summary and the printed sections as one PDF/UA-1 document. Typst makes it in a process of its own. */
 export const pdfFormat: Format<z.output<typeof schema>> = {
   format: 'pdf',
   label: 'PDF',

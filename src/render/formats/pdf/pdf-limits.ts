@@ -3,14 +3,14 @@ import type { OutputIssue } from '../../../definitions/schema/kinds.ts';
 import { DEFAULT_TOP } from '../../../definitions/schema/layout.ts';
 
 /**
- * Rows of all sections that a PDF shows: some sixty pages. More belongs in the workbook or the CSV files, and would not be
- * laid out within the time limit.
+ * The most rows of all sections in a PDF, about sixty pages. More belongs in the workbook or the CSV files, and would
+ * take longer than the time limit.
  */
 export const MAX_PDF_ROWS = 2000;
-/** Cells of all tables: Typst takes some 30 KB for each, and its process may take 768 MB. */
+/** The most cells of all tables. Typst takes about 30 KB for each, and its process may take 768 MB. */
 export const MAX_PDF_CELLS = 16_000;
 
-/** What decides about the rows of a section; anything else is checked by the section's own schema. */
+/** The fields that decide the number of a section's rows. The section's own schema checks all others. */
 const sectionSchema = z.looseObject({
   id: z.string().catch(''),
   list: z.string().optional().catch(undefined),
@@ -22,17 +22,17 @@ const sectionSchema = z.looseObject({
 });
 type CheckedSection = z.output<typeof sectionSchema>;
 
-/** The rows that the definition asks to be printed; 0 where it does not say. */
+/** The number of rows that the definition requests; 0 if it does not say. */
 function askedRows({ layout, limit = 0, top, worst, print }: CheckedSection): number {
   if (print === false) return 0;
   return layout === 'exceptions' ? (top ?? worst ?? DEFAULT_TOP) : limit;
 }
 
-/** Lists that would be printed in full although nobody said so. A list has no limit of its own. */
+/** Whether a list would be printed in full although the definition does not say so. A list has no limit of its own. */
 const isUndecidedList = ({ list, layout, print }: CheckedSection): boolean =>
   list !== undefined && layout !== 'exceptions' && print === undefined;
 
-/** The sections that are too long for a PDF, as far as the definition shows it. */
+/** Finds sections that are too long for a PDF, as far as the definition shows it. */
 export function rowIssues(sections: readonly unknown[]): readonly OutputIssue[] {
   const known = sections.map((section) => sectionSchema.safeParse(section).data).filter((each) => each !== undefined);
   const issues = known.filter(isUndecidedList).map(

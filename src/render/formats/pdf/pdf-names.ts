@@ -8,13 +8,13 @@ import { fontFiles } from './typst/font-files.ts';
 /** Whether a font of the packs has a glyph for a character. */
 export type Coverage = (character: string) => boolean;
 
-/** That of the built-in fonts and those of the organization. */
+/** The coverage of the built-in fonts and those of the organization. */
 export async function packCoverage({ fonts }: Pick<PackTemplates, 'fonts'>): Promise<Coverage> {
   const builtIn = await Promise.all(fontFiles().map((path) => readFile(path)));
   return glyphCoverage([...builtIn, ...fonts.map(Buffer.from)]);
 }
 
-/** The dataset with its code beside each name that the fonts cannot show in full: two of them would look alike. */
+/** Adds the code to each name that the fonts cannot show in full, because two such names would look alike. */
 export function withPdfNames(dataset: Dataset, covers: Coverage): Dataset {
   const names: NameCodes = {
     shows: (text) => showsInFull(text, covers),

@@ -9,12 +9,12 @@ import type { TypstDiagnostic } from './typst/typst-job.ts';
 export const EXPECTED_TEMPLATE = 'Typst over the data that docs/how-to/design-pdf.md lists, within its own folder';
 const NEXT = 'correct the template';
 
-/** An error of a template, with its place. */
+/** An error in a template, with its position. */
 export interface TemplateIssue {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** One sentence without its full stop. */
+  /** One sentence, without its full stop. */
   readonly message: string;
   readonly next: string;
 }
@@ -30,7 +30,7 @@ const mainFile = ({ files }: PackTemplates): string =>
 
 const LIMIT_TEXT = 'at most 20 seconds of processor time, 5 minutes and 768 MB of memory';
 
-/** A template that exceeded a limit. */
+/** The error for a template that exceeded a limit. */
 export const limitIssue = (limit: TypstLimit, templates: PackTemplates): TemplateIssue => ({
   file: mainFile(templates),
   line: 1,
@@ -39,7 +39,7 @@ export const limitIssue = (limit: TypstLimit, templates: PackTemplates): Templat
   next: 'look for loops that do not end or grow with each page',
 });
 
-/** The first error of Typst, in the file that it is in. */
+/** Typst's first error, with the file that contains it. */
 export function typstIssue(
   { message, path, line, column, hints }: TypstDiagnostic,
   templates: PackTemplates,
@@ -61,7 +61,7 @@ export function typstIssue(
   };
 }
 
-/** Throws for the first error of the templates: the organization's own, or ours. */
+/** Throws the first error in the templates, whether they are the organization's own or Docket's. */
 export function throwIssue({ file, line, column, message, next }: TemplateIssue, { custom }: PackTemplates): never {
   throw new DocketError(custom ? 'template.invalid' : 'render.failed', `The PDF could not be laid out: ${message}.`, {
     where: `${file}:${line}:${column}`,
@@ -73,8 +73,9 @@ export function throwIssue({ file, line, column, message, next }: TemplateIssue,
 }
 
 /**
- * What a limit error becomes; anything else is thrown as it is. An own template that needs too much is wrong. Without one, the
- * report is large or the machine is busy: another attempt may succeed. A machine that gave the process no turn is an outage.
+ * Replaces a limit error; any other error is thrown unchanged. If the organization's own template needs too much, it is
+ * wrong. Without one, the report is large or the machine is busy, so another attempt may succeed. If the machine gave
+ * the process no time to run, that is an outage.
  */
 export function rethrowLimit(thrown: unknown, templates: PackTemplates, data: PackData): never {
   if (!(thrown instanceof TypstLimitError)) throw thrown;

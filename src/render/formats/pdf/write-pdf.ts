@@ -19,8 +19,9 @@ export type PdfOptions = Pick<
 };
 
 /**
- * Writes the pack as PDF/UA-1 to a new file; returns what its process needed. The same dataset, run and instant give the same bytes.
- * Throws `template.invalid` for an error in the organization's templates, `render.failed`, or the signal's reason.
+ * Writes the pack as PDF/UA-1 to a new file, and returns what its process used. The same dataset, run and instant give
+ * the same bytes. Throws `template.invalid` for an error in the organization's templates, `render.failed`, or the
+ * signal's reason.
  */
 export async function writePdf(path: string, dataset: Dataset, options: PdfOptions): Promise<TypstUsage> {
   const { locale, classification, calendar, run, digest, madeAt, outputs = [], signal, limits } = options;

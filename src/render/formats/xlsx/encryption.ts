@@ -5,7 +5,7 @@ import { DocketError } from '../../../base/error.ts';
 const MAX_PASSWORD_LENGTH = 255;
 
 /**
- * Encrypts the workbook that `write` makes, as `encryptFile`.
+ * Encrypts the workbook that `write` creates, like `encryptFile`.
  * @returns what `write` returns
  */
 export async function writeEncrypted<T>(
@@ -25,9 +25,9 @@ export async function writeEncrypted<T>(
 }
 
 /**
- * Encrypts a workbook with a password (agile encryption, MS-OFFCRYPTO §2.3.4.10: AES-256, SHA-512, 100,000 rounds), as
- * Excel and LibreOffice read it. Holds several copies of the file in memory. The salts are random, so each result differs.
- * `to` must not exist. Throws `config.invalid` for a password longer than Excel accepts.
+ * Encrypts a workbook with a password (agile encryption, MS-OFFCRYPTO §2.3.4.10: AES-256, SHA-512, 100,000 rounds), so
+ * that Excel and LibreOffice can open it. Several copies of the file are in memory. The salts are random, so each
+ * result differs. `to` must not exist. Throws `config.invalid` for a password longer than Excel accepts.
  */
 export async function encryptFile(from: string, to: string, password: string): Promise<void> {
   if (password.length > MAX_PASSWORD_LENGTH) {

@@ -3,12 +3,12 @@ import { toLegalText } from './package/xml-text.ts';
 
 /** Excel's limit, in UTF-16 units. */
 const MAX_SHEET_NAME_LENGTH = 31;
-/** A name is cut between words if at least this much of it remains. */
+/** A name is cut between words if at least this many characters remain. */
 const MIN_WHOLE_WORDS_LENGTH = 10;
-/** Shorter words connect others: a name never ends with one of them, or with a comma. */
+/** Shorter words connect others, so a name never ends with one of them or with a comma. */
 const DANGLING_END = /(?:\s+\p{Ll}{1,3})?[\s,;–-]*$/u;
 
-/** At most so many UTF-16 units, cut between words where there are any. */
+/** Shortens a name to this many UTF-16 units, if possible between words. */
 function truncateSheetName(text: string, length: number, unnamed: string): string {
   if (text.length <= length) return text;
   let name = '';
@@ -20,25 +20,25 @@ function truncateSheetName(text: string, length: number, unnamed: string): strin
   const words = (cutsWord ? name.slice(0, Math.max(0, name.lastIndexOf(' '))) : name).replace(DANGLING_END, '');
   // A single grapheme with many combining marks can exceed the limit.
   const short = words.length >= MIN_WHOLE_WORDS_LENGTH ? words : cutsWord ? withoutOpenFigure(name) : name.trimEnd();
-  // A title that begins with a longer figure is called by what follows it.
+  // If a title begins with a number that is too long, the name is made from what follows it.
   const rest = short === '' ? text.replace(/^[^ ]+ */u, '') : '';
   return short || (rest === '' ? unnamed : truncateSheetName(rest, length, unnamed));
 }
 
 /**
- * Valid and unique Excel sheet names from titles: at most 31 characters, none of `[ ] : * ? / \`, no apostrophe at the
- * ends, unique regardless of case, not "History" (reserved by Excel). Duplicates get ` (2)`, ` (3)`, ….
- * @param unnamed used where nothing of a title is allowed
+ * Makes valid and unique Excel sheet names from titles: at most 31 characters, none of `[ ] : * ? / \`, no apostrophe
+ * at the ends, unique ignoring case, and not "History" (reserved by Excel). Duplicates get ` (2)`, ` (3)`, ….
+ * @param unnamed used if no character of a title is allowed
  */
 export function sheetNames(titles: readonly string[], unnamed: string): string[] {
   const taken = new Set(['history']);
   return titles.map((title) => {
     const plain = toLegalText(title)
       .replace(BREAKING_SPACES, ' ')
-      // Direction marks and overrides would affect the tabs beside.
+      // Direction marks and overrides would affect the neighbouring tabs.
       .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
       .replace(/[[\]:*?/\\]/g, '-')
-      // An apostrophe would have to be doubled in every reference to the sheet; the typographic one needs no escape.
+      // An apostrophe would have to be doubled in every reference to the sheet. The typographic one needs no escape.
       .replaceAll("'", '’')
       .trim();
     const stem = plain === '' ? unnamed : plain;

@@ -14,9 +14,9 @@ import { type Page, pageOf } from './style/page-layout.ts';
 import { FONT, STYLES } from './style/styles.ts';
 import { type LineWidth, measuredLineCount } from './style/text-size.ts';
 
-/** Data rows per sheet by default. Excel allows 48,576 rows more, for headers, totals and notes. */
+/** Default number of data rows per sheet. Excel allows 48,576 more, which leaves room for headers, totals and notes. */
 const ROWS_PER_SHEET = 1_000_000;
-/** A pack of at least this many sections has a table of contents. */
+/** From this number of sections on, a pack has a table of contents. */
 const MIN_CONTENTS_SECTIONS = 12;
 
 export interface WorkbookOptions {
@@ -26,15 +26,15 @@ export interface WorkbookOptions {
   readonly digest: string;
   /** Epoch ms. */
   readonly madeAt: number;
-  /** BCP 47; `en-GB` when absent. */
+  /** BCP 47. Default: `en-GB`. */
   readonly locale?: string | undefined;
   /** Path of a PNG or JPEG for the summary. */
   readonly logo?: string | undefined;
   /** Shown on the summary and on each printed page, e.g. `Confidential`. */
   readonly classification?: string | undefined;
-  /** The organization's fiscal year, for sentences about changes. */
+  /** The organization's fiscal calendar, for sentences about changes. */
   readonly calendar?: FiscalCalendar | undefined;
-  /** Data rows of a section per sheet; `ROWS_PER_SHEET` when absent. Only tests set it. */
+  /** Data rows of a section per sheet. Default: `ROWS_PER_SHEET`. Only tests set it. */
   readonly rowsPerSheet?: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -44,17 +44,17 @@ export interface WorkbookNames {
   readonly summary: string;
   /** Absent in a short pack. */
   readonly contents?: string;
-  /** One list per section: the sheets that hold its rows. Empty for the scorecard and the texts that the summary shows. */
+  /** For each section, the sheets with its rows. Empty for the scorecard and the texts that the summary shows. */
   readonly sections: readonly (readonly string[])[];
-  /** Absent when no chart asks for a sheet of its own. */
+  /** Absent if no chart needs a sheet of its own. */
   readonly charts?: string;
   readonly definitions: string;
   readonly run: string;
-  /** The sheet exists only when a text is too long for its cell. */
+  /** The sheet exists only if a text is too long for its cell. */
   readonly longTexts: string;
 }
 
-/** What the sheets of one workbook share. */
+/** What all sheets of a workbook share. */
 export interface WorkbookContext {
   readonly pack: Pack;
   readonly dataset: Dataset;
@@ -71,12 +71,15 @@ export interface WorkbookContext {
   readonly logo: CurrentLogo;
   readonly page: Page;
   readonly names: WorkbookNames;
-  /** Absent when nothing is drawn. */
+  /** Absent if there are no charts. */
   readonly chartData?: ChartData;
   readonly rowsPerSheet: number;
 }
 
-/** Fixed sheets get their names first, so that a section called "Summary" is the one that is renamed. */
+/**
+ * Creates the context. Fixed sheets get their names first, so that a section called "Summary" is the one that is
+ * renamed.
+ */
 export function createWorkbookContext(
   dataset: Dataset,
   pack: Pack,
@@ -139,25 +142,25 @@ export const footerOf = ({ dataset, pack, words, madeAt, locale }: WorkbookConte
   pages: words.workbook.page('&P', '&N'),
   classification: pack.classification,
   left: `${isolateBidi(dataset.organization)} · ${isolateBidi(dataset.title)}`,
-  // Without the time of day, which is in the appendix: the footer is limited to 255 characters.
+  // Without the time of day, which is in the appendix, because the footer is limited to 255 characters.
   right: `${dataset.period.label} · ${formatDayOf(new Date(madeAt), dataset.period.timezone, locale)}`,
 });
 
-/** The rows of `writeSheetHeading`, of which the link is not printed. */
+/** The first printed row: `writeSheetHeading` writes the link above it, which is not printed. */
 export const FIRST_PRINTED_ROW = 2;
 export const LINK_POINTS = 15;
 export const TITLE_POINTS = 26;
 const TITLE_SIZE = 16;
 const TITLE_LINE_POINTS = 20;
 
-/** The height of a title that wraps, in points. */
+/** The height in points of a title that wraps. */
 export const titlePoints = (title: string, characters: number): number =>
   TITLE_POINTS +
   (measuredLineCount(title, (characters * FONT.size) / TITLE_SIZE, { bold: true }) - 1) * TITLE_LINE_POINTS;
 
 /**
- * The first two rows of a sheet: the link back, which is not printed, and its title.
- * @param width across which the title wraps; on one line when absent
+ * Writes the first two rows of a sheet: the link back, which is not printed, and the title.
+ * @param width the width at which the title wraps; absent: it has one line
  */
 export async function writeSheetHeading(
   sheet: SheetWriter,
@@ -174,7 +177,7 @@ export async function writeSheetHeading(
   await sheet.addRow([{ value: title, style, ...span }], points);
 }
 
-/** A row of column headings. */
+/** Writes a row of column headings. */
 export const writeHeader = (sheet: SheetWriter, labels: readonly string[]): Promise<void> =>
   sheet.addRow(
     labels.map((value) => ({ value, style: STYLES.headerLabel })),

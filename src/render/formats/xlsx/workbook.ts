@@ -24,7 +24,7 @@ import {
   writeSheetHeading,
 } from './workbook-context.ts';
 
-/** @param names the sheets of the section; none for the scorecard and the texts that the summary shows */
+/** @param names the sheets of the section; empty for the scorecard and the texts that the summary shows */
 async function writeSection(
   book: WorkbookFile,
   context: WorkbookContext,
@@ -45,10 +45,10 @@ async function writeSection(
   }
 }
 
-/** Excel's last column, XFD, but for the hidden one that the sheets end with. */
+/** Excel's last column, XFD, except for the hidden one that sheets end with. */
 const MAX_COLUMNS = 16_383;
 
-/** Refuses a section, such as a list with very many fields, that does not fit on a sheet. */
+/** Refuses a section that does not fit on a sheet, such as a list with very many fields. */
 function assertColumns({ tables }: Dataset): void {
   for (const table of tables) {
     const columns = rawColumns(table).length;
@@ -62,9 +62,9 @@ function assertColumns({ tables }: Dataset): void {
 }
 
 /**
- * Writes the workbook of a report: summary, charts, one or more sheets per section, definitions, run record and chart data; a contents sheet in a
- * long pack. `path` must not exist; after a failure the caller removes it. The same dataset, run and instant give the same
- * bytes.
+ * Writes the workbook of a report: summary, charts, one or more sheets per section, definitions, run record and chart
+ * data, and a contents sheet in a long pack. `path` must not exist; after a failure the caller removes it. The same
+ * dataset, run and instant give the same bytes.
  */
 export async function writeWorkbook(path: string, dataset: Dataset, options: WorkbookOptions): Promise<void> {
   assertColumns(dataset);
@@ -101,7 +101,7 @@ export async function writeWorkbook(path: string, dataset: Dataset, options: Wor
   }
 }
 
-/** The texts that exceed Excel's cell limit, in chunks one below the other. */
+/** Writes the texts that exceed Excel's limit for a cell, in chunks one below the other. */
 async function writeLongTexts(book: WorkbookFile, context: WorkbookContext): Promise<void> {
   const { sheets, longTexts: texts } = context.words.workbook;
   const widths = [8, 30, 10, 10, 90];

@@ -5,7 +5,7 @@ import type { FilledWorkbook } from '../../artifact.ts';
 import { renderFileName } from '../../file-names.ts';
 import type { Format, FormatContext, PlannedFile } from '../format.ts';
 
-/** One entry of `outputs` in the format xlsx. */
+/** An entry of `outputs` with the format xlsx. */
 const xlsxOutputSchema = z.strictObject({
   format: z.literal('xlsx'),
   name: fileNameSchema.optional().describe('File name, e.g. "KPIs {{ period.label }}.xlsx".'),
@@ -15,7 +15,7 @@ const xlsxOutputSchema = z.strictObject({
 });
 export type XlsxOutput = z.output<typeof xlsxOutputSchema>;
 
-/** What distinguishes the files of workbooks with macros from those of others. */
+/** How the files of workbooks with macros differ from those without. */
 interface WorkbookKind {
   readonly extension: '.xlsx' | '.xlsm';
   readonly mediaType: string;
@@ -32,7 +32,10 @@ export const WITH_MACROS: WorkbookKind = {
 
 const DEFAULT_NAME_TEMPLATE = '{{ title }} {{ period.label }}';
 
-/** A workbook as a file of its output, encrypted if the output has a password. @param write writes a file that can be read */
+/**
+ * Plans the file of a workbook. It is encrypted if the output has a password.
+ * @param write writes the unencrypted file
+ */
 export const planWorkbook = (
   { name = DEFAULT_NAME_TEMPLATE }: Pick<XlsxOutput, 'name'>,
   { variables, secrets: { password } }: Pick<FormatContext, 'variables' | 'secrets'>,

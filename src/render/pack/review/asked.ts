@@ -6,7 +6,7 @@ import {
 } from '../../../definitions/commentary/comment-text.ts';
 import { type BlockLine, blockLines } from './block-lines.ts';
 
-/** What a comment asks for, apart from the rest of it. */
+/** The requests in a comment, separate from the rest of it. */
 export interface AskedLines {
   /** The other lines. */
   readonly body: readonly BlockLine[];
@@ -14,7 +14,7 @@ export interface AskedLines {
   readonly actions: readonly Action[];
 }
 
-/** Each thing that a comment asks for as a line, with who does it. */
+/** Each decision that a comment requests, as a line. */
 export const decisionLines = ({ decisions }: AskedLines): BlockLine[] =>
   decisions.map((spans) => ({ marker: '▸', spans }));
 export const actionLines = ({ actions }: AskedLines): BlockLine[] =>
@@ -24,12 +24,12 @@ export const actionLines = ({ actions }: AskedLines): BlockLine[] =>
   }));
 
 export interface Action {
-  /** Owner and due date as typed: `MLRO, 30 November`; empty without. */
+  /** Owner and due date as typed: `MLRO, 30 November`; empty if there are none. */
   readonly who: string;
   readonly spans: readonly CommentSpan[];
 }
 
-/** The lines of a comment that begin with `Decision:` or `Action (owner, due):`, and the others. */
+/** Separates the lines of a comment that begin with `Decision:` or `Action (owner, due):` from the others. */
 export function askedLines(blocks: readonly CommentBlock[]): AskedLines {
   const body: BlockLine[] = [];
   const decisions: (readonly CommentSpan[])[] = [];
@@ -44,7 +44,7 @@ export function askedLines(blocks: readonly CommentBlock[]): AskedLines {
   return { body, decisions, actions };
 }
 
-/** The spans without their first characters. */
+/** The spans without this many characters at their beginning. */
 function spansFrom(spans: readonly CommentSpan[], from: number): readonly CommentSpan[] {
   let skip = from;
   return spans.flatMap((span) => {

@@ -1,14 +1,14 @@
 import { withoutOpenFigure } from '../../../base/text/cut-text.ts';
 import { type CommentBlock, type CommentSpan, spansText } from '../../../definitions/commentary/comment-text.ts';
 
-/** A paragraph, or an item of a list. */
+/** A paragraph, or a list item. */
 export interface BlockLine {
-  /** `•` or `2.` before an item; empty before a paragraph. */
+  /** `•` or `2.` before a list item; empty before a paragraph. */
   readonly marker: string;
   readonly spans: readonly CommentSpan[];
 }
 
-/** The lines of a comment in order, for places that have no lists of their own. */
+/** The lines of a comment, in order, for formats without lists of their own. */
 export const blockLines = (blocks: readonly CommentBlock[]): BlockLine[] =>
   blocks.flatMap((block) =>
     block.kind === 'paragraph'
@@ -16,17 +16,23 @@ export const blockLines = (blocks: readonly CommentBlock[]): BlockLine[] =>
       : block.items.map((spans, index) => ({ marker: block.ordered ? `${index + 1}.` : '•', spans })),
   );
 
-/** Where a text longer than `max` UTF-16 units is cut: after a word, else between two characters. At least 1. */
+/**
+ * Where to cut a text that is longer than `max` UTF-16 units: after a word, otherwise between two characters. At least
+ * 1.
+ */
 function cutIndex(text: string, max: number): number {
   const space = text.lastIndexOf(' ', max);
-  // A cut far before the limit would waste the line: the word is longer than what is left.
+  // A cut far before the limit would waste the line: the next word is longer than what is left.
   if (space > max / 2) return space;
   const start = new Intl.Segmenter().segment(text).containing(max)?.index ?? max;
   const figure = start - withoutOpenFigure(text.slice(0, start)).length;
   return start > figure ? start - figure : start > 0 ? start : max;
 }
 
-/** The first `max` UTF-16 units of a line, cut between words where possible, and the rest; no rest where it is short enough. */
+/**
+ * Splits a line into its first `max` UTF-16 units, cut between words if possible, and the rest. A short line has no
+ * rest.
+ */
 function splitSpans(
   spans: readonly CommentSpan[],
   max: number,
@@ -48,7 +54,7 @@ function splitSpans(
   return { first, rest };
 }
 
-/** The parts of a line of at most `max` UTF-16 units each, for cells that have a largest height. */
+/** Splits a line into parts of at most `max` UTF-16 units, because a cell has a maximum height. */
 export function partsOf(spans: readonly CommentSpan[], max: number): (readonly CommentSpan[])[] {
   const parts: (readonly CommentSpan[])[] = [];
   for (let left = spans; left.length > 0; ) {
@@ -60,8 +66,8 @@ export function partsOf(spans: readonly CommentSpan[], max: number): (readonly C
 }
 
 /**
- * The beginning of a comment: at most so many characters (UTF-16 units) and lines, cut at a word. A line of which only the
- * beginning is there ends with an ellipsis.
+ * The beginning of a comment: at most this many characters (UTF-16 units) and lines, cut at a word. A line that is cut
+ * ends with an ellipsis.
  */
 export function shortenLines(
   lines: readonly BlockLine[],

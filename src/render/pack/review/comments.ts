@@ -6,18 +6,18 @@ import { formatDayOf } from '../../figures/format-date.ts';
 import type { PackContext } from '../pack-context.ts';
 import type { PackComment } from './review.ts';
 
-/** Characters of a person's name. */
+/** The most characters of a person's name. */
 const MAX_NAME_LENGTH = 80;
 
 const authorName = (name: string): string => stripInvisible(toSingleLine(name)).trim();
 
-/** The name of a person as part of a line: it cannot add one, or turn the direction of what follows. */
+/** A person's name as part of a line. It cannot add a line or change the direction of the text after it. */
 const personName = (name: string): string => {
   const line = authorName(name);
   return isolateBidi(cutAtWord(line, MAX_NAME_LENGTH));
 };
 
-/** The day of an instant in the report's time zone; the text itself where it is no instant. */
+/** The day of an instant in the report's time zone; the text itself if it is not an instant. */
 export function dayText(at: string, { dataset, locale }: Pick<PackContext, 'dataset' | 'locale'>): string {
   const instant = new Date(at);
   return Number.isNaN(instant.getTime()) ? toSingleLine(at) : formatDayOf(instant, dataset.period.timezone, locale);
@@ -26,7 +26,10 @@ export function dayText(at: string, { dataset, locale }: Pick<PackContext, 'data
 const cleanSpans = (spans: readonly CommentSpan[]): CommentSpan[] =>
   spans.map((span) => ({ ...span, text: toSingleLine(span.text) })).filter(({ text }) => text !== '');
 
-/** Its texts as single lines: none can add a line or a direction. Empty paragraphs and items are left out. */
+/**
+ * Makes each text a single line, so that none can add a line or change a direction. Empty paragraphs and list items are
+ * left out.
+ */
 const cleanBlocks = (blocks: readonly CommentBlock[]): CommentBlock[] =>
   blocks.flatMap((block): CommentBlock[] => {
     if (block.kind === 'paragraph') {
@@ -37,7 +40,7 @@ const cleanBlocks = (blocks: readonly CommentBlock[]): CommentBlock[] =>
     return items.length === 0 ? [] : [{ ...block, items }];
   });
 
-/** The comments of a dataset; one on a section that the report does not have is on the whole report. */
+/** The comments of a dataset. A comment on a section that the report lacks becomes a comment on the whole report. */
 export function packComments(context: Pick<PackContext, 'dataset' | 'locale' | 'words'>): PackComment[] {
   const { dataset, words } = context;
   const sections = new Set(dataset.tables.map(({ id }) => id));
@@ -50,11 +53,11 @@ export function packComments(context: Pick<PackContext, 'dataset' | 'locale' | '
   }));
 }
 
-/** @param section null: on the whole report */
+/** @param section null: comments on the whole report */
 export const commentsOn = (comments: readonly PackComment[], section: string | null): PackComment[] =>
   comments.filter((comment) => comment.section === section);
 
-/** Names that the line has; the manifest has all. */
+/** The most names in the line. The manifest has all of them. */
 const MAX_NAMES = 5;
 
 /** `Approved by Ada Lovelace on 3 November 2026`; undefined without an approval. */

@@ -9,7 +9,7 @@ import type { PackContext } from '../pack-context.ts';
 import { dayText } from './comments.ts';
 import type { PackCorrection } from './review.ts';
 
-/** Changes that the first page lists. */
+/** The most changes that the first page lists. */
 const MAX_CHANGES = 40;
 
 function bucketText(bucket: string, { granularity }: Pick<Table, 'granularity'>, locale: string): string {
@@ -34,7 +34,7 @@ const boundariesOfChange = (dataset: Dataset, { section, metric, bucket, group }
     ),
   );
 
-/** Both figures with as many decimals as tell them apart, and agree with their statuses. */
+/** Both figures, with enough decimals to tell them apart and to agree with their statuses. */
 function figureTexts(
   change: FigureChange,
   quantity: Quantity,
@@ -56,7 +56,10 @@ function figureTexts(
   return formatApart(before, after, quantity, locale, judged.length === 0 ? undefined : Math.max(...judged));
 }
 
-/** `Onboarding: Profiles created (Nov 2026, High): 1,250, was 1,204; ◆ watch, was ● on target`. */
+/**
+ * A changed figure as a sentence: `Onboarding: Profiles created (Nov 2026, High): 1,250, was 1,204; ◆ watch, was ● on
+ * target`.
+ */
 function changeText(
   change: FigureChange,
   { dataset, locale, words, columnsOf }: Pick<PackContext, 'dataset' | 'locale' | 'words' | 'columnsOf'>,
@@ -82,7 +85,7 @@ function changeText(
   return `${figure}: ${words.review.change(after, before)}${judged}`;
 }
 
-/** Undefined for a first delivery of the period. */
+/** Undefined if the period is delivered for the first time. */
 function repeatedCopy(context: PackContext): PackCorrection | undefined {
   const { dataset, words } = context;
   if (dataset.repeats === undefined) return undefined;
@@ -124,11 +127,11 @@ export function packCorrection(context: PackContext): PackCorrection | undefined
   };
 }
 
-/** What a corrected edition is, with the reason where figures may be named. */
+/** What a corrected edition is. The reason is included, so use it only where figures may be named. */
 export const correctionText = ({ text, reason }: Pick<PackCorrection, 'text' | 'reason'>): string =>
   reason === '' ? text : `${text}: ${reason}`;
 
-/** The changes that the first page only counts. */
+/** The changes that the first page counts but does not list. */
 export function unlistedChanges({
   dataset,
   locale,

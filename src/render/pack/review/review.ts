@@ -1,10 +1,10 @@
 import type { CommentBlock } from '../../../definitions/commentary/comment-text.ts';
 
-/** A comment of a person, as every format shows it. */
+/** A person's comment, as every format shows it. */
 export interface PackComment {
-  /** Id of its section; null: on the whole report. */
+  /** Id of its section; null: the comment is on the whole report. */
   readonly section: string | null;
-  /** Who wrote it, and when: `Comment by Ada Lovelace, 3 November 2026`. */
+  /** Author and day: `Comment by Ada Lovelace, 3 November 2026`. */
   readonly heading: string;
   /** A single line. */
   readonly author: string;
@@ -13,21 +13,21 @@ export interface PackComment {
   readonly blocks: readonly CommentBlock[];
 }
 
-/** What a corrected edition replaces and changes, or a repeated copy repeats. */
+/** What a corrected edition replaces and changes, or what a repeated copy repeats. */
 export interface PackCorrection {
-  /** `Corrected, replaces the edition of 3 November 2026`. */
+  /** E.g. `Corrected, replaces the edition of 3 November 2026`. */
   readonly text: string;
-  /** Why a person sends it, one line, which may name figures; empty where Docket found the changes. */
+  /** The reason that a person gave, on one line; it may name figures. Empty if Docket found the changes. */
   readonly reason: string;
-  /** The id of the run that it replaces or repeats, and the label of that. */
+  /** The id of the run that it replaces or repeats, and a label for it. */
   readonly run: string;
   readonly runLabel: string;
-  /** How many figures changed; empty where none is known to have. */
+  /** How many figures changed; empty if no change is known. */
   readonly heading: string;
-  /** All changed figures, those that are not listed included. */
+  /** The number of all changed figures, including those that are not listed. */
   readonly total: number;
   /** One sentence for each of the first figures. */
   readonly changes: readonly string[];
-  /** How many changes are not listed; empty for none. */
+  /** How many changes are not listed; empty if all are. */
   readonly more: string;
 }

@@ -13,8 +13,8 @@ import type { PackContext } from '../pack-context.ts';
 import { describePoints, labelPoints, scorecardTrend } from './trend-points.ts';
 
 /**
- * Whether figures of shorter times add up to that of the whole, so that a target of the whole is not one of a bucket.
- * Rates, durations and current counts do not.
+ * Whether a metric's figures for shorter times add up to that of the whole, so that a target for the whole does not
+ * apply to a bucket. Rates, durations and current counts do not add up.
  */
 const isAdditive = ({ unit, counts, aggregation }: Column, { readings }: Table): boolean =>
   readings === undefined &&
@@ -26,8 +26,8 @@ const isAdditive = ({ unit, counts, aggregation }: Column, { readings }: Table):
 type PanelTarget = NonNullable<TrendPanel['target']>;
 
 /**
- * The target of each bucket: of the targets for buckets of this size, those by which they are judged; otherwise the target
- * of a metric that adds nothing up. None for a filtered section, unless it is judged by that target itself.
+ * The target of each bucket. If there are targets for buckets of this size, those that judge them, otherwise the target
+ * of a metric whose figures do not add up. A filtered section has none, unless that target itself judges it.
  */
 function panelTarget(
   table: Table,
@@ -48,7 +48,7 @@ function panelTarget(
   const forWhole = ({ where, per }: TargetRecord) => where === undefined && per === undefined;
   const forBucket = ({ per }: TargetRecord) => per === granularity;
   const ofMetric = table.filters.length > 0 ? [] : targets.filter((target) => target.metric === metric);
-  // Of a count, only targets that name their time are about a bucket; they are known for whole, ended ones.
+  // For a count, only targets that name their period apply to a bucket. They are known for whole, ended buckets.
   const perBucket = [...judgedBy(forBucket), ...ofMetric.filter((each) => each.where === undefined && forBucket(each))];
   const whole = isAdditive(view.source, table)
     ? []
@@ -67,7 +67,7 @@ function panelTarget(
     : { values, text: formatTarget(last, view.quantity, locale, figures) };
 }
 
-/** The usual range of the last point. It begins at the first of the points that give it. */
+/** The usual range of the last point. It begins at the first point that it is computed from. */
 function panelBand(
   of: Table,
   { source, quantity }: ViewColumn,
@@ -88,7 +88,11 @@ function panelBand(
   return { low, high, from: Math.max(0, points.length - 1 - USUAL_POINTS), text: rangeText(found, quantity, locale) };
 }
 
-/** A panel of these points. @param of the table by whose judgements and targets it has a line @param cases behind its points */
+/**
+ * A panel for these points.
+ * @param of the table whose judgements and targets give its line
+ * @param cases the numbers of cases behind its points
+ */
 function trendPanel(
   of: Table,
   view: ViewColumn,
@@ -131,9 +135,9 @@ function trendPanel(
 const RANKS = { breached: 0, watch: 1, on_target: 2, undefined: 2 } as const;
 
 /**
- * One panel for each metric of a trend section, in its order; where they are those of the scorecard, what is breached comes
- * first. The first trend of the report also has what is breached in a scorecard and nobody listed, from the scorecard's own
- * trend.
+ * One panel for each metric of a trend section, in its order; if these are the metrics of the scorecard, breached ones
+ * come first. The first trend of the report also gets metrics that are breached in a scorecard but not in the list,
+ * from the scorecard's own trend.
  */
 export function trendPanels(table: Table, granularity: Granularity, context: PackContext): TrendPanel[] {
   const { tables, judgements } = context.dataset;

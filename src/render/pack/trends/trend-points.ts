@@ -9,7 +9,7 @@ import type { PackContext } from '../pack-context.ts';
 
 type RawPoint = Pick<TrendPoint, 'bucket' | 'value' | 'partial' | 'running' | 'clipped'>;
 
-/** Adds the texts of points. */
+/** Adds texts to points. */
 export function labelPoints(
   points: readonly RawPoint[],
   quantity: Quantity,
@@ -28,8 +28,8 @@ export function labelPoints(
 }
 
 /**
- * The points of a scorecard's metric; empty where the table has no trend of it.
- * @param judged the target of its row, with which its figures must agree as well
+ * The points of a scorecard's metric; empty if the table has no trend for it.
+ * @param judged the target of its row, with which the points must also agree
  */
 export function scorecardTrend(
   { trend }: Table,
@@ -53,7 +53,7 @@ export function scorecardTrend(
   );
 }
 
-/** A small chart in words. */
+/** A small chart in words, for readers who cannot see it. */
 export function describePoints(label: string, points: readonly TrendPoint[], { words }: PackContext): string {
   const known = points.filter(({ value }) => value !== null);
   const [first] = known;

@@ -2,7 +2,7 @@ import { intlNumberFormat } from '../../../../base/text/intl.ts';
 import type { Scale } from '../../../charts/axis-scale.ts';
 import type { Quantity } from '../../../figures/quantity.ts';
 
-/** A grid line: its position from 0 (the axis' lower end) to 1, and its label. */
+/** A grid line: its position from 0 (the lower end of the axis) to 1, and its label. */
 export interface Tick {
   readonly at: number;
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Tick {
 /** Enough for round figures, few enough to hide floating-point noise. */
 const AXIS_DIGITS = 12;
 
-/** From 0 to 1 on the scale. */
+/** The position of a value on the scale, from 0 to 1. */
 export const positionOn = ({ min, max }: Scale, value: number): number => (value - min) / (max - min || 1);
 
 /** The grid lines of a scale, in units of the drawing (hours, not seconds). */

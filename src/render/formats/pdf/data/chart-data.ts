@@ -9,32 +9,32 @@ import { formatValue } from '../../../figures/format-value.ts';
 import { rawPerShown } from '../../../figures/quantity.ts';
 import { positionOn, type Tick, ticksOf } from './axis-ticks.ts';
 
-/** Of names in a chart; the table shows them in full. */
+/** The most letters of a name in a chart. The table shows the full name. */
 const MAX_NAME_LENGTH = 48;
-/** Groups that columns leave room to name; more are drawn as bars, which have a line for each. */
+/** The most groups whose names fit below columns. More groups are drawn as bars, which have a line for each. */
 const MAX_COLUMN_GROUPS = 12;
 
 /** A series as a template draws it. Positions are from 0 (the lower end of its axis) to 1; null is a gap. */
 export interface SeriesData {
   readonly name: string;
-  /** `#rrggbb` */
+  /** E.g. `#0b6e69` */
   readonly colour: string;
   readonly mark: 'line' | 'column';
   readonly dashed: boolean;
-  /** 0: the left (of bars: the only) axis; 1: the right one. */
+  /** 0: the left axis (for bars: the only one). 1: the right axis. */
   readonly axis: number;
   readonly values: readonly (number | null)[];
-  /** Where a column begins. */
+  /** Where each column begins. */
   readonly bases: readonly number[];
 }
 
-/** One small line of a chart of the kind `sparkline`. */
+/** One small line in a chart of the kind `sparkline`. */
 export interface SmallLineData {
   readonly name: string;
   /** Its last figure. */
   readonly value: string;
   readonly values: readonly (number | null)[];
-  /** By value: its time is cut off or has not ended. Empty where that is not known. */
+  /** By value: whether its time is cut off or has not ended. Empty if unknown. */
   readonly partial: readonly boolean[];
 }
 
@@ -42,11 +42,11 @@ export interface SmallLineData {
 export interface ChartData {
   readonly kind: 'line' | 'column' | 'bar' | 'sparkline';
   readonly alt: string;
-  /** What it leaves out; may be empty. */
+  /** What the chart leaves out; may be empty. */
   readonly note: string;
   readonly overTime: boolean;
   readonly categories: readonly string[];
-  /** By category: its time is cut off or has not ended. Empty where that is not known. */
+  /** By category: whether its time is cut off or has not ended. Empty if unknown. */
   readonly partial: readonly boolean[];
   readonly categoryTitle: string;
   readonly axes: readonly { readonly title: string; readonly zero: number; readonly ticks: readonly Tick[] }[];
@@ -54,7 +54,7 @@ export interface ChartData {
   readonly lines: readonly SmallLineData[];
 }
 
-/** From 0 to 1 on the scale of a sparkline: it shows a course, not a size. */
+/** Stretches values to 0 to 1, because a sparkline shows a development, not a size. */
 export function stretched(values: readonly (number | null)[]): readonly (number | null)[] {
   const scale = sparklineScale(values);
   return values.map((value) =>
@@ -67,7 +67,7 @@ const shownValues = ({ values, quantity }: Series): readonly (number | null)[] =
   return values.map((value) => (value === null ? null : value / divide));
 };
 
-/** Sums of the figures before each series, those above zero apart from those below. */
+/** The sums of the figures before each series. Positive and negative figures are summed separately. */
 function stackedEnds(series: readonly Series[]): readonly { readonly from: number; readonly to: number | null }[][] {
   const above: number[] = [];
   const below: number[] = [];
@@ -104,7 +104,7 @@ function scalesOf(chart: Chart, ends: readonly Ends[]): readonly Scale[] {
   });
 }
 
-/** A chart with all its texts and positions; sizes on the page are the template's. */
+/** Creates the data of a chart, with all texts and positions. The template decides the sizes on the page. */
 export function chartData(chart: Chart, locale: string): ChartData {
   const words = messagesFor(locale).chart;
   const kind =
@@ -131,7 +131,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
       return {
         name: names[position] ?? '',
         colour: colourOf(position, each.previous),
-        // Columns of two units invite comparison, so the second unit is a line.
+        // Columns of two units invite readers to compare them, so the second unit is a line.
         mark: kind === 'line' || index > 0 ? 'line' : 'column',
         dashed: each.previous,
         axis: index,
@@ -145,7 +145,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
     alt: chartAltText(chart, locale),
     note: chart.omitted.length === 0 ? '' : words.omits(chart.omitted),
     overTime: chart.overTime,
-    // Names of bars have a line more.
+    // Names of bars may take one more line.
     categories: truncateLabels(chart.categories, kind === 'bar' ? 80 : 40),
     partial: chart.partial ?? [],
     categoryTitle: chart.categoryTitle,
@@ -153,7 +153,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
       const scale = scales[index] ?? { min: 0, max: 1, interval: 1 };
       return {
         title: truncateLabel(title, MAX_NAME_LENGTH),
-        // Lines of rates may begin above zero: then the lower end.
+        // Lines of rates may begin above zero. Then this is the lower end.
         zero: Math.max(0, positionOn(scale, 0)),
         ticks: ticksOf(scale, quantity, locale),
       };

@@ -18,55 +18,55 @@ import {
   unprintedSectionData,
 } from './section-data.ts';
 
-/** Sections from which on a pack has a table of contents. */
+/** From this number of sections on, a pack has a table of contents. */
 const MIN_CONTENTS = 12;
-/** Printable width of the pages of `templates/pack`, points. */
+/** Printable width of pages in `templates/pack`, in points. */
 const PAGE_WIDTHS = { a4: 762, letter: 712 } as const;
 
 /**
- * What the templates of `templates/pack` get as `pack.json`: texts in the report's language, figures formatted, positions
- * of charts from 0 to 1. Nothing of it is markup.
+ * What the templates in `templates/pack` get as `pack.json`: texts in the report's language, formatted figures, chart
+ * positions from 0 to 1. None of it is markup.
  */
 export interface PackData {
   /** BCP 47. */
   readonly locale: string;
-  /** ISO 639 and, where the locale has one, ISO 3166. */
+  /** ISO 639, and ISO 3166 if the locale has a region. */
   readonly language: string;
   readonly region: string | null;
   readonly paper: 'a4' | 'letter';
   readonly organization: string;
   readonly title: string;
-  /** May be empty, like the classification. */
+  /** May be empty, and so may the classification. */
   readonly description: string;
   readonly period: string;
   readonly classification: string;
   /** Who approved it; empty without an approval. */
   readonly approval: string;
-  /** Of a corrected edition: what it replaces, and a sentence for each changed figure; null for a first edition. */
+  /** For a corrected edition: what it replaces, and a sentence for each changed figure. Null for a first edition. */
   readonly correction: {
     readonly text: string;
     readonly heading: string;
     readonly changes: readonly string[];
-    /** How many are not listed; may be empty. */
+    /** How many changes are not listed; may be empty. */
     readonly more: string;
   } | null;
   readonly owner: string;
-  /** File name of the logo beside `pack.json`; null without one. */
+  /** File name of the logo beside `pack.json`; null if there is none. */
   readonly logo: string | null;
   readonly completeness: {
     readonly complete: boolean;
     readonly text: string;
-    /** `section` is a title. */
+    /** `section` is the section's title. */
     readonly notes: readonly { readonly section: string; readonly text: string }[];
   };
   readonly headlines: readonly string[];
   readonly summary: ScorecardData | null;
-  /** What its figures are of, when they were computed, and what to know about them. */
+  /** What its figures cover, when they were computed, and what readers should know about them. */
   readonly summaryNotes: readonly string[];
-  /** On the figures of the summary, and on the whole report. */
+  /** Comments on the figures of the summary, and on the whole report. */
   readonly summaryComments: readonly CommentData[];
   readonly comments: readonly CommentData[];
-  /** Texts of the first page; they are no sections. */
+  /** Texts on the first page, which do not appear as sections. */
   readonly remarks: readonly {
     readonly title: string;
     readonly paragraphs: readonly string[];
@@ -74,7 +74,7 @@ export interface PackData {
   }[];
   /** Whether a table of contents is shown. */
   readonly contents: boolean;
-  /** Those that are printed or commented, without those that the first page shows. */
+  /** The sections that are printed or have comments, without those on the first page. */
   readonly sections: readonly SectionData[];
   readonly definitions: readonly {
     readonly name: string;
@@ -82,7 +82,7 @@ export interface PackData {
     readonly unit: string;
     readonly text: string;
   }[];
-  /** What dashes, italics, colours and totals mean. */
+  /** Explains dashes, italics, colours and totals. */
   readonly legend: readonly string[];
   /** How the pack was made. */
   readonly made: readonly { readonly label: string; readonly text: string }[];
@@ -91,13 +91,13 @@ export interface PackData {
     readonly contents: string;
     readonly definitions: string;
     readonly made: string;
-    /** With `{page}` and `{pages}`. */
+    /** A text with `{page}` and `{pages}`. */
     readonly page: string;
     readonly running: string;
     readonly reading: string;
     readonly logo: string;
     readonly comments: string;
-    /** With `{title}`, on each page that goes on with a section. */
+    /** A text with `{title}`, for pages on which a section continues. */
     readonly continued: string;
   };
 }
@@ -109,9 +109,9 @@ export interface PackDataOptions {
   readonly digest: string;
   /** Epoch ms. */
   readonly madeAt: number;
-  /** File name of the logo; absent without one. */
+  /** File name of the logo; absent if there is none. */
   readonly logo?: string | undefined;
-  /** Why the logo is left out; absent where it is not. */
+  /** Why the logo is left out; absent if it is not. */
   readonly logoLeftOut?: string | undefined;
   /** Formats of the report's outputs. */
   readonly formats: readonly string[];
@@ -190,7 +190,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
   };
 }
 
-/** What marks mean, each once; the colours of changes in one sentence for all sections. */
+/** Explains the marks, each once. The colours of changes share one sentence for all sections. */
 function legendOf(
   sections: readonly PackSection[],
   dataset: Pick<Dataset, 'targets'>,

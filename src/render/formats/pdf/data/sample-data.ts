@@ -166,7 +166,7 @@ const section = (id: string, change: Partial<SectionData>): SectionData => ({
   ...change,
 });
 
-/** Data in which every part of a pack occurs, for checking templates. */
+/** Sample data with every part that a pack can have, for checking templates. */
 export function samplePackData(): PackData {
   const { pack, mail, status, workbook, review } = messagesFor(DEFAULT_LOCALE);
   return {

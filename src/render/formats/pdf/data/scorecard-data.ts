@@ -9,25 +9,25 @@ import { positionOn, type Tick, ticksOf } from './axis-ticks.ts';
 import { stretched } from './chart-data.ts';
 import { type StatusData, statusData } from './table-data.ts';
 
-/** A small line in a row. */
+/** A small line chart in a row. */
 export interface SparkData {
   readonly alt: string;
   /** From 0 to 1; null is a gap. */
   readonly values: readonly (number | null)[];
-  /** By value: its time is cut off or has not ended. */
+  /** By value: whether its time is cut off or has not ended. */
   readonly partial: readonly boolean[];
 }
 
 export interface ScorecardRowData {
   readonly label: string;
   readonly value: string;
-  /** It has few cases, and is grey. */
+  /** It has few cases and is grey. */
   readonly few: boolean;
   readonly running: boolean;
-  /** One for each comparison; null where the figure has none. */
+  /** One for each comparison; null if the figure is not compared. */
   readonly compared: readonly ({
     readonly value: string;
-    /** With its arrow. */
+    /** The change, with its arrow. */
     readonly change: string;
     readonly tone: Tone;
     /** The tone in words. */
@@ -38,15 +38,15 @@ export interface ScorecardRowData {
   /** The watch limit; may be empty. */
   readonly watch: string;
   readonly status: StatusData | null;
-  /** `usual 420–520`; may be empty. */
+  /** E.g. `usual 420–520`; may be empty. */
   readonly usual: string;
   readonly trend: SparkData | null;
 }
 
 export interface ScorecardData {
-  /** What all its figures are of, where that is not everything in the period; may be empty. */
+  /** What all its figures cover, if that is not everything in the period; may be empty. */
   readonly scope: string;
-  /** Headers of the columns that there are; an empty text or list: no such column. */
+  /** Headers of the existing columns. An empty text or list: there is no such column. */
   readonly headers: {
     readonly metric: string;
     readonly value: string;
@@ -62,9 +62,9 @@ export interface ScorecardData {
 /** A metric of a trend section. */
 export interface PanelData {
   readonly label: string;
-  /** Of the labels of the axis; empty where they say it. */
+  /** The unit of the axis' labels; empty if the labels contain it. */
   readonly unit: string;
-  /** The last figure with its bucket. */
+  /** The last figure, with its bucket. */
   readonly latest: string;
   readonly alt: string;
   readonly ticks: readonly Tick[];
@@ -73,16 +73,18 @@ export interface PanelData {
     readonly label: string;
     /** From 0 to 1; null is a gap. */
     readonly at: number | null;
-    /** Where the line of the target is. */
+    /** The position of the target's line. */
     readonly target: number | null;
     /** The bucket is cut off or has not ended. */
     readonly partial: boolean;
   }[];
-  /** The usual range of the last point, as positions, from the point `from` on; null without one. */
+  /** The usual range of the last point as positions, drawn from the point `from` on; null without a range. */
   readonly band: { readonly low: number; readonly high: number; readonly from: number; readonly text: string } | null;
-  /** The last target in words; empty without one. */
+  /** The latest target in words; empty without one. */
   readonly target: string;
-  /** A rate is a line, whose axis may begin above zero; null for columns. Positions as of `points`. */
+  /**
+   * A rate is drawn as a line, whose axis may begin above zero; null for columns. Positions are like those of `points`.
+   */
   readonly line: {
     readonly ticks: readonly Tick[];
     readonly points: readonly { readonly at: number | null; readonly target: number | null }[];

@@ -16,13 +16,13 @@ export interface SectionData {
   readonly id: string;
   readonly kind: PackSection['kind'];
   readonly title: string;
-  /** May be empty, like the other texts and lists. */
+  /** May be empty. So may all other texts and lists. */
   readonly description: string;
   readonly takeaway: string;
-  /** Above its figures. */
+  /** Shown above its figures. */
   readonly comments: readonly CommentData[];
   readonly facts: readonly string[];
-  /** What makes it incomplete; above its figures. */
+  /** What makes it incomplete. Shown above its figures. */
   readonly warnings: readonly string[];
   readonly notes: readonly string[];
   readonly chart: (ChartData & { readonly place: 'above' | 'beside' }) | null;
@@ -35,19 +35,19 @@ export interface SectionData {
   readonly more: string;
 }
 
-/** What the sections of one PDF share. */
+/** What all sections of a PDF share. */
 export interface SectionContext {
   readonly locale: string;
-  /** Points. */
+  /** In points. */
   readonly pageWidth: number;
-  /** Formats of the report's outputs, which have the rows that are left out here. */
+  /** Formats of the report's outputs. They contain the rows that are left out here. */
   readonly formats: readonly string[];
   readonly budget: RowBudget;
 }
 
-/** Counts down the rows and cells that a PDF may have. */
+/** Counts down the rows and cells that a PDF may still have. */
 export interface RowBudget {
-  /** The rows that may be shown of so many, each of so many cells. */
+  /** Returns how many of these rows may be shown, with this many cells each. */
   take(rows: number, cells: number): number;
 }
 
@@ -63,7 +63,7 @@ export function createRowBudget(maxRows: number, maxCells: number): RowBudget {
   };
 }
 
-/** Cells of a row in all blocks. */
+/** The number of cells in a row, in all blocks together. */
 const cellsPerRow = (blocks: readonly ColumnBlock[]): number =>
   blocks.reduce(
     (sum, { keys, groups }) => sum + keys.length + groups.reduce((own, { columns }) => own + columns.length, 0),
@@ -89,7 +89,7 @@ export const unprintedSectionData = ({ table, title, comments }: PackSection, wo
   more: '',
 });
 
-/** A section for a template. Rows beyond the limits are left out, and `more` says so. */
+/** Creates the data of a section. Rows beyond the limits are left out, and `more` says so. */
 export function sectionData(section: PackSection, context: SectionContext): SectionData {
   const { table, title, description = '', takeaway = '', facts, warnings, notes, chart, empty = '' } = section;
   const { locale } = context;
@@ -129,7 +129,7 @@ export function sectionData(section: PackSection, context: SectionContext): Sect
 
 type Tables = Pick<SectionData, 'tables' | 'more'>;
 
-/** One sentence says how many of the rows are shown, and where all of them are. */
+/** A single sentence says how many of the rows are shown, and where all of them are. */
 function exceptionTables(
   section: SectionOf<'exceptions'>,
   context: SectionContext,
@@ -169,23 +169,23 @@ function plainTables(section: SectionOf<'table'>, context: SectionContext, empty
 const restText = (shown: number, all: number, { locale, formats }: SectionContext): string =>
   messagesFor(locale).pdf.firstRows(shown, all, formats);
 
-/** A piece of a line. */
+/** A part of a line with one style. */
 interface SpanData {
   readonly text: string;
   readonly emphasis: '' | 'em' | 'strong';
 }
 
-/** A comment of a person as a template lays it out. */
+/** A person's comment, as a template lays it out. */
 export interface CommentData {
-  /** Who wrote it, and when. */
+  /** The author and the time. */
   readonly heading: string;
-  /** Paragraphs, and items of lists. `marker` is empty for a paragraph. */
+  /** Paragraphs and list items. `marker` is empty for a paragraph. */
   readonly lines: readonly LineData[];
-  /** The lines that ask for nothing. */
+  /** The lines that contain no request. */
   readonly body: readonly LineData[];
-  /** What it asks its readers to decide, below `heading`; null for nothing. */
+  /** What readers are to decide, below `heading`; null if nothing. */
   readonly asked: { readonly heading: string; readonly items: readonly (readonly SpanData[])[] } | null;
-  /** What others will do. `who`: owner and due date; may be empty. */
+  /** What other people are to do. `who`: owner and due date; may be empty. */
   readonly actions: {
     readonly heading: string;
     readonly items: readonly { readonly who: string; readonly spans: readonly SpanData[] }[];

@@ -5,7 +5,7 @@ import { isFigureColumn, type ViewColumn } from '../../../figures/columns.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
 import type { ColumnBlock, PackCell, PackStatus, SectionCells } from '../../../pack/pack.ts';
 
-/** The status of a figure: its shape is the template's, its word ours. */
+/** The status of a figure. The template chooses its shape, and Docket its word. */
 export interface StatusData {
   readonly state: Status;
   readonly word: string;
@@ -13,45 +13,45 @@ export interface StatusData {
 
 export interface CellData {
   readonly text: string;
-  /** Aligned right. */
+  /** The text is aligned right. */
   readonly number: boolean;
-  /** Of a change that is better or worse. */
+  /** For a change: whether it is better or worse. */
   readonly tone: Tone;
-  /** A figure of few cases, which is grey. */
+  /** The figure has few cases and is grey. */
   readonly few: boolean;
   readonly status: StatusData | null;
 }
 
 export interface TableRowData {
   readonly cells: readonly CellData[];
-  /** Of a time that has not ended. */
+  /** Its time has not ended. */
   readonly partial: boolean;
   readonly total: boolean;
 }
 
 export interface TableData {
-  /** Points. */
+  /** In points. */
   readonly widths: readonly number[];
-  /** Above groups of columns; empty without any. */
+  /** Headings above groups of columns; empty if there are none. */
   readonly groups: readonly { readonly text: string; readonly span: number }[];
   readonly headers: readonly { readonly text: string; readonly number: boolean }[];
   readonly rows: readonly TableRowData[];
 }
 
-/** Width of a letter at the size of table texts, points; a cell has its padding besides. */
+/** Width of a letter in table texts, in points. The padding of the cell is added. */
 const LETTER_WIDTH = 4.9;
 const PADDING = 12;
 const MIN_WIDTH = 34;
-/** Of a figure with its status. */
+/** The most points for a figure with its status. */
 const MAX_FIGURE_WIDTH = 140;
 const MAX_HEADING_WIDTH = 96;
-/** Of a header with a long word, where the page has space for all of them. */
+/** The most points for a header with a long word, if the page has space for all columns. */
 const MAX_WORD_WIDTH = 150;
 const MAX_KEY_WIDTH = 260;
 
 const widthOf = (letters: number): number => letters * LETTER_WIDTH + PADDING;
 
-/** Arrows and per cent signs are nearly twice as wide as a digit. */
+/** The width in letters: arrows and per cent signs are nearly twice as wide as a digit. */
 const lettersIn = (text: string): number => text.length + 0.8 * (text.match(/[▲▼%]/g)?.length ?? 0);
 
 const longestWord = (text: string): number => Math.max(0, ...text.split(/[\s\u00ad-]+/).map((word) => word.length));
@@ -71,7 +71,10 @@ function wantedWidth({ number, header, texts }: MeasuredColumn, mostOfHeading: n
   return Math.max(MIN_WIDTH, Math.min(mostOfHeading, heading), Math.min(most, cell));
 }
 
-/** Widths that show cells and headers without breaking words where they fit into the page; headers give way first, then keys. */
+/**
+ * Column widths that show cells and headers without breaking words, if they fit on the page. If not, headers get
+ * narrower first, then keys.
+ */
 export function columnWidths(columns: readonly MeasuredColumn[], pageWidth: number): readonly number[] {
   const whole = columns.map((column) => wantedWidth(column, MAX_WORD_WIDTH));
   if (sumOf(whole) <= pageWidth) return whole;
@@ -81,7 +84,7 @@ export function columnWidths(columns: readonly MeasuredColumn[], pageWidth: numb
   const figures = columns.reduce((sum, { number }, index) => sum + (number ? (wanted[index] ?? 0) : 0), 0);
   const keys = total - figures;
   const left = pageWidth - figures;
-  // Each key keeps room for a few words; figures shrink only where even that is not there.
+  // Each key keeps room for a few words. Figures shrink only if even that does not fit.
   if (keys > 0 && left >= columns.filter(({ number }) => !number).length * 70) {
     return withLeastWidths(
       wanted.map((width, index) => (columns[index]?.number ? width : (width / keys) * left)),
@@ -94,7 +97,7 @@ export function columnWidths(columns: readonly MeasuredColumn[], pageWidth: numb
   );
 }
 
-/** No column falls under a quarter of its neighbours' width: the widest gives way. */
+/** No column gets less than a quarter of its neighbours' width: the widest one gives way. */
 function withLeastWidths(widths: readonly number[], pageWidth: number): readonly number[] {
   const raised = widths.map((width, index) =>
     Math.max(width, (widths[index - 1] ?? 0) / 4, (widths[index + 1] ?? 0) / 4),
@@ -109,14 +112,14 @@ const isNumeric = (column: ViewColumn): boolean =>
 
 export interface TableOptions {
   readonly locale: string;
-  /** Points. */
+  /** In points. */
   readonly pageWidth: number;
   readonly cells: SectionCells;
 }
 
 const EMPTY: CellData = { text: '', number: false, tone: '', few: false, status: null };
 
-/** A cell; its unit is left out where its heading has it. */
+/** A cell, without its unit if the heading has it. */
 function cellData(
   view: ViewColumn,
   heading: string,
@@ -206,7 +209,7 @@ export function blockTable(
   );
 }
 
-/** A few rows as columns, and their figures as rows. */
+/** A few rows shown as columns, with their figures as rows. */
 export function transposedTable(
   blocks: readonly ColumnBlock[],
   rows: readonly Row[],

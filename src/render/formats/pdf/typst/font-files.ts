@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Fonts that every pack can use: Latin, Greek, Cyrillic, Hebrew; Arabic. No font of the system is used. */
+/** Fonts for every pack: Latin, Greek, Cyrillic and Hebrew; Arabic. No system font is used. */
 const FONTS = [
   '@expo-google-fonts/arimo/400Regular/Arimo_400Regular.ttf',
   '@expo-google-fonts/arimo/400Regular_Italic/Arimo_400Regular_Italic.ttf',
@@ -9,7 +9,7 @@ const FONTS = [
   '@expo-google-fonts/noto-sans-arabic/700Bold/NotoSansArabic_700Bold.ttf',
 ] as const;
 
-/** Paths of the fonts on disk. */
+/** Paths of these fonts on disk. */
 export function fontFiles(): readonly string[] {
   const { resolve } = createRequire(import.meta.url);
   return FONTS.map((font) => resolve(font));

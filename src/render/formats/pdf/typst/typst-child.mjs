@@ -1,5 +1,5 @@
-// Runs in a process of its own: compiles one document and sends the result. typst-compiler.ts limits its time and memory.
-// JavaScript, so that it runs from the sources as well as from the build.
+// Runs in its own process: compiles one document and sends the result. typst-compiler.ts limits its time and memory. It
+// is JavaScript, so that it runs both from the sources and from the build.
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -9,7 +9,7 @@ import { NodeCompiler, PdfStandard } from '@myriaddreamin/typst-ts-node-compiler
 /** @typedef {import('./typst-job.ts').TypstJob} TypstJob */
 /** @typedef {import('./typst-job.ts').TypstResult} TypstResult */
 
-/** No folder of the disk: a document reads the files that it was sent and no others. */
+/** Not a folder on the disk: a document can read only the files that were sent. */
 const ROOT = resolve('/docket-document.invalid');
 const SEVERITY_ERROR = 1;
 /** Typst appends hints to the message. */
@@ -32,7 +32,7 @@ function diagnosticsOf(compiler, error) {
       return {
         message: text,
         path: path.startsWith(ROOT) ? withoutRoot(path.replaceAll('\\', '/')) : null,
-        // From 0.
+        // Typst counts from 0.
         line: (range?.start.line ?? 0) + 1,
         column: (range?.start.character ?? 0) + 1,
         hints,
@@ -41,7 +41,7 @@ function diagnosticsOf(compiler, error) {
 }
 
 /**
- * Errors of the export have their place in numbers that only Typst understands; the message is quoted in the text.
+ * Export errors give their position in numbers that only Typst understands. The message is included in the text.
  *
  * @param {unknown} thrown
  * @returns {TypstDiagnostic[]}
@@ -83,12 +83,12 @@ function compile({ main, files, fontFiles, fonts, madeAt }) {
   }
 }
 
-/** Where memory runs out all the same, the system ends this process rather than the worker. Linux only. */
+/** If memory runs out nevertheless, the system should end this process rather than the worker. Linux only. */
 function preferToBeEnded() {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {
-    // Another system, or one that forbids it.
+    // This is another system, or one that does not allow it.
   }
 }
 

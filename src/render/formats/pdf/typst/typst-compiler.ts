@@ -6,28 +6,28 @@ import { DocketError } from '../../../../base/error.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../../base/time.ts';
 import { type TypstJob, type TypstResult, typstResultSchema } from './typst-job.ts';
 
-/** Processor time. A board pack takes half a second. */
+/** Limit of processor time. A board pack takes half a second. */
 const DEADLINE_MS = 20 * SECOND_MS;
-/** On a busy machine the process waits for its turn most of the time. */
+/** Limit of elapsed time. On a busy machine the process spends most of it waiting for its turn. */
 const WALL_MS = 5 * MINUTE_MS;
 const MAX_MEMORY_MB = 768;
-/** Of the JavaScript in the child, which only hands over the files. */
+/** Heap limit of the child's JavaScript, which only passes on files. */
 const HEAP_MB = 128;
 const USAGE_INTERVAL_MS = 50;
-/** Of what the child wrote to stderr, for the log. */
+/** The most characters of the child's stderr that go into the log. */
 const MAX_STDERR_LENGTH = 2000;
 
 const CHILD = fileURLToPath(new URL('./typst-child.mjs', import.meta.url));
 
 /**
- * A name that is too long for a host: the resolver refuses it without asking anybody. An address is no substitute: how long
- * the system takes to refuse a connection depends on the machine.
+ * A host name that is too long, so that the resolver refuses it without a request. An address would not do: how long a
+ * system takes to refuse a connection varies.
  */
 const NO_PROXY_HOST = `http://${Array.from({ length: 4 }, () => 'x'.repeat(80)).join('.')}`;
 
 /**
- * Nothing of our environment. Typst looks for packages in the user's folders and on the network: there are no such folders
- * here, and the way to the network is a host that cannot exist.
+ * The child inherits nothing from our environment. Typst looks for packages in the user's folders and on the network:
+ * the folders do not exist here, and the proxy is a host that cannot exist.
  */
 const ENVIRONMENT = {
   HOME: '/nonexistent',
@@ -40,18 +40,18 @@ const ENVIRONMENT = {
 } as const;
 
 export interface TypstLimits {
-  /** Processor time of the process. */
+  /** Limit of the process's processor time. */
   readonly deadlineMs?: number;
-  /** Time since its start. */
+  /** Limit of the time since its start. */
   readonly wallMs?: number;
-  /** Resident memory of the process. */
+  /** Limit of its resident memory. */
   readonly memoryMb?: number;
 }
 
-/** Why a compilation was stopped: its processor time, the time since its start, or its memory. */
+/** Which limit a compilation exceeded: processor time, time since the start, or memory. */
 export type TypstLimit = 'deadline' | 'wall' | 'memory';
 
-/** A compilation that exceeded a limit. */
+/** Thrown if a compilation exceeded a limit. */
 export class TypstLimitError extends Error {
   readonly limit: TypstLimit;
 
@@ -61,7 +61,7 @@ export class TypstLimitError extends Error {
   }
 }
 
-/** Calls `exceeded` once when the child has used more than a limit. */
+/** Calls `exceeded` once when the child uses more than a limit. */
 function watchUsage(
   child: ChildProcess,
   { deadlineMs, memoryMb }: { readonly deadlineMs: number; readonly memoryMb: number },
@@ -84,9 +84,9 @@ function watchUsage(
 }
 
 /**
- * Compiles a document to PDF/UA-1 in a process of its own, which is killed when it exceeds a limit or `signal` is aborted: a
- * thread that loops in native code cannot be stopped, and V8's limits do not bound native memory.
- * Throws `TypstLimitError`, `render.failed` for a process that broke, or the signal's reason.
+ * Compiles a document to PDF/UA-1 in its own process, which is killed when it exceeds a limit or `signal` is aborted: a
+ * thread that loops in native code cannot be stopped, and V8's limits do not cover native memory. Throws
+ * `TypstLimitError`, `render.failed` if the process broke, or the signal's reason.
  */
 export async function compileTypst(
   job: TypstJob,
@@ -96,7 +96,7 @@ export async function compileTypst(
   signal.throwIfAborted();
   const child = fork(CHILD, [], {
     env: ENVIRONMENT,
-    // Those of this process let it load our modules where it does.
+    // With the options of this process, the child can load our modules in the same way.
     execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB}`],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -152,11 +152,11 @@ const TICK_MS = 10;
 interface ProcessUsage {
   /** Processor time of all its threads. */
   readonly cpuMs: number;
-  /** Resident. */
+  /** Resident memory. */
   readonly memoryMb: number;
 }
 
-/** What a process has used so far; undefined when it has ended or the system does not tell. */
+/** What a process has used so far; undefined if it has ended or the system does not say. */
 export async function processUsage(pid: number): Promise<ProcessUsage | undefined> {
   try {
     if (process.platform === 'win32') return undefined;
@@ -166,7 +166,7 @@ export async function processUsage(pid: number): Promise<ProcessUsage | undefine
   }
 }
 
-/** proc(5): the second field is the name in brackets, `utime` and `stime` are fields 14 and 15. */
+/** See proc(5): the second field is the name in brackets; `utime` and `stime` are fields 14 and 15. */
 async function readProc(pid: number): Promise<ProcessUsage | undefined> {
   const [status, stat] = await Promise.all([
     readFile(`/proc/${pid}/status`, 'utf8'),
@@ -179,7 +179,7 @@ async function readProc(pid: number): Promise<ProcessUsage | undefined> {
     : { cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS, memoryMb: Number(kilobytes) / 1024 };
 }
 
-/** The time is `[[days-]hours:]minutes:seconds`. */
+/** The time has the form `[[days-]hours:]minutes:seconds`. */
 async function askPs(pid: number): Promise<ProcessUsage> {
   const { stdout } = await run('/bin/ps', ['-o', 'rss=,time=', '-p', String(pid)]);
   const [kilobytes, time = ''] = stdout.trim().split(/\s+/);

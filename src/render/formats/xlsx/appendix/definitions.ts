@@ -19,7 +19,10 @@ import {
   writeSheetHeading,
 } from '../workbook-context.ts';
 
-/** Printed: name, description, unit, what to know. Beside them: the service's name, aggregation, sections. */
+/**
+ * The printed columns: name, description, unit, notes. Columns outside the print: the service's name, aggregation,
+ * sections.
+ */
 const PRINTED_COLUMNS = 4;
 const NAME_WIDTH = 34;
 const UNIT_WIDTH = 26;
@@ -35,7 +38,7 @@ interface Definition {
   readonly others: readonly string[];
 }
 
-/** Notes that all metrics have: one line below them in place of one beside each. */
+/** Notes that all metrics share: one line below replaces a note beside each metric. */
 function commonNotes(metrics: readonly PackDefinition[]): string[] {
   const [first, ...others] = metrics;
   if (first === undefined || others.length === 0) return [];
@@ -70,11 +73,11 @@ async function writeDefinition(sheet: SheetWriter, definition: Definition, width
   );
 }
 
-/** Of the header, and of the heading of how the pack was made with the space above it. */
+/** The height of the header, and of the heading "how the pack was made" with the space above it. */
 const HEADER_POINTS = 20;
 const MADE_HEADING_POINTS = 36;
 
-/** How the pack was made, in a few lines: what is added up, when it was made, for whom to ask. */
+/** How the pack was made, in a few lines: what is added up, when it was made, whom to ask. */
 function madeLines({ pack, dataset, run, madeAt, words, locale }: WorkbookContext): string[] {
   const { contents, run: texts, summary } = words.workbook;
   const summed = dataset.tables
@@ -98,8 +101,8 @@ function madeLines({ pack, dataset, run, madeAt, words, locale }: WorkbookContex
 }
 
 /**
- * Definitions: on one page the metrics and how the pack was made; below it, out of print, dimensions and fields with their
- * values, and the filters of each section.
+ * Writes the sheet of definitions: on one page the metrics and how the pack was made. Below, outside the print, are
+ * dimensions and fields with their values, and the filters of each section.
  */
 export async function writeDefinitionsSheet(book: WorkbookFile, context: WorkbookContext): Promise<void> {
   const { dataset, pack, names, locale, words, page } = context;
@@ -112,7 +115,7 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
     .filter((each) => isMetric(each) && !each.printed)
     .map((each) => definitionOf(each));
   const groups = pack.definitions.filter((each) => !isMetric(each));
-  // As small as paper allows: all metrics are on one page where they fit.
+  // The widths are as small as paper allows, so that all metrics are on one page if they fit.
   const fixed = NAME_WIDTH + UNIT_WIDTH + KNOW_WIDTH;
   const description = Math.max(MIN_DESCRIPTION_WIDTH, pageAt(page, MIN_SCALE).characters - fixed);
   const printed = [NAME_WIDTH, description, UNIT_WIDTH, KNOW_WIDTH];

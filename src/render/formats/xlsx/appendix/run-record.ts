@@ -9,13 +9,15 @@ import { STYLES } from '../style/styles.ts';
 import { textRowPoints } from '../style/text-size.ts';
 import { footerOf, textCell, type WorkbookContext, writeHeader, writeSheetHeading } from '../workbook-context.ts';
 
-/** The source of a response that this attempt did not request; empty otherwise. */
+/** Where a response came from if this attempt did not request it; otherwise empty. */
 function responseSource({ shared, saved }: CallRecord, words: Words['workbook']['run']): string {
   if (shared !== undefined) return words.shared(shared.run, shared.at);
   return saved ? words.saved : '';
 }
 
-/** The audit record of the run, which is not printed: run, definition, API calls, and what is incomplete and why. */
+/**
+ * Writes the audit record of the run, which is not printed: run, definition, API calls, and what is incomplete and why.
+ */
 export async function writeRunSheet(book: WorkbookFile, context: WorkbookContext): Promise<void> {
   const { dataset, names, locale, words, page } = context;
   const { sheets, run: texts } = words.workbook;

@@ -7,7 +7,7 @@ import { quantityNumberFormat } from '../style/number-formats.ts';
 import { COLOURS } from '../style/styles.ts';
 import { lineXml, smallText, TEXT_SIZE, titleXml } from './chart-elements.ts';
 
-/** Cell units per raw unit: cells hold durations in the unit they are shown in. */
+/** Cell units per raw unit. Cells hold durations in the unit in which they are shown. */
 export const cellUnit = (quantity: Quantity): number => Number(toCellValue(1, quantity));
 
 const AXIS_LINE = `<c:spPr>${lineXml(COLOURS.rule.slice(2), 9525)}</c:spPr>`;
@@ -22,14 +22,14 @@ export function categoryAxis(chart: Chart, id: number, crosses: number, hidden: 
   );
 }
 
-/** Maximum grid lines where Excel chooses them. */
+/** The most grid lines that Excel chooses by itself. */
 const MAX_GRID_LINES = 20;
-/** Counts up to this get a grid line each. */
+/** Counts up to this one get a grid line each. */
 const MAX_SINGLE_STEPS = 5;
 
 /**
- * The number format of an axis, with enough decimals that no other grid line is labelled zero.
- * @param step between grid lines, or less; in cell units
+ * The number format of an axis, with enough decimals that only zero is labelled zero.
+ * @param step distance between grid lines, or less; in cell units
  */
 export function axisFormat(quantity: Quantity, step: number): string {
   // Shares on an axis from 0 to 100 % need no decimals.
@@ -44,14 +44,14 @@ interface ValueAxis {
   /** The id of the other axis. */
   readonly crosses: number;
   readonly second: boolean;
-  /** Excel chooses one when absent. */
+  /** Absent: Excel chooses one. */
   readonly scale: Scale | undefined;
 }
 
 export function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: ValueAxis): string {
   const position = chart.kind === 'bar' ? 'b' : second ? 'r' : 'l';
   const grid = second ? '' : `<c:majorGridlines><c:spPr>${lineXml('E3E8EE', 6350)}</c:spPr></c:majorGridlines>`;
-  // An axis that does not start at zero exaggerates changes, and shares cannot reach 120 %.
+  // An axis that does not start at zero exaggerates changes, and the axis of shares must not reach 120 %.
   const values = axis.series.flatMap((series) => series.values).filter((value) => value !== null);
   const whole = axis.quantity.kind === 'ratio' && values.every((value) => value >= 0 && value <= 1);
   const positive = values.every((value) => value >= 0);
@@ -59,7 +59,7 @@ export function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: Va
   const min = scale?.min ?? (positive ? 0 : undefined);
   const bounds = `${max === undefined ? '' : `<c:max val="${max}"/>`}${min === undefined ? '' : `<c:min val="${min}"/>`}`;
   const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  // For small counts Excel would draw lines at halves and label one of them 0.
+  // For small counts Excel would draw lines at halves, and label one of them 0.
   const few = axis.quantity.kind === 'count' && largest <= MAX_SINGLE_STEPS && chart.kind !== 'stacked_column';
   const step = scale?.interval ?? (few ? 1 : undefined);
   const lines = step === undefined ? '' : `<c:majorUnit val="${step}"/>`;
@@ -75,7 +75,7 @@ export function valueAxis(chart: Chart, { axis, id, crosses, second, scale }: Va
   );
 }
 
-/** A sparkline's axes: required by the format, but invisible. They start at zero like any other. */
+/** The axes of a sparkline: the format requires them, but they are invisible. They start at zero like all others. */
 export const hiddenAxes = (ids: readonly [number, number], positive: boolean): string =>
   `<c:catAx><c:axId val="${ids[0]}"/><c:scaling><c:orientation val="minMax"/></c:scaling><c:delete val="1"/><c:axPos val="b"/><c:crossAx val="${ids[1]}"/></c:catAx>` +
   `<c:valAx><c:axId val="${ids[1]}"/><c:scaling><c:orientation val="minMax"/>${positive ? '<c:min val="0"/>' : ''}</c:scaling><c:delete val="1"/><c:axPos val="l"/><c:crossAx val="${ids[0]}"/></c:valAx>`;

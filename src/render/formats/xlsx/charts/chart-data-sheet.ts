@@ -23,8 +23,8 @@ const SERIES_WIDTH = 16;
 const MIN_SERIES = 16;
 
 /**
- * The sheet of chart data. The charts cannot use the section sheets: Excel draws a dash as zero, and an empty cell as a
- * gap.
+ * Writes the sheet of chart data. Charts cannot use the sections' sheets: Excel draws a dash as zero and an empty cell
+ * as a gap.
  */
 export async function writeChartData(
   book: WorkbookFile,
@@ -55,7 +55,7 @@ export async function writeChartData(
   await sheet.addRow([{ value: words.workbook.charts.data, style: STYLES.plain }], 18);
   await sheet.addRow([], 6);
   for (const { block } of blocks) {
-    // The names of the series are the legend of the chart too: their units are above them.
+    // The names of the series are also the legend of the chart, so their units are in the row above.
     const units = block.series.map(
       ({ quantity }): Cell => ({ value: unitLabel(quantity, words) ?? null, style: STYLES.quietRight }),
     );
@@ -75,10 +75,10 @@ export async function writeChartData(
   await sheet.close();
 }
 
-/** Of a chart on a page of its own. */
+/** The rows of a chart that has a page of its own. */
 const LARGE_ROWS = 26;
 
-/** The sheet of the charts that stand apart from their figures, one on a page, each with a link to its section. */
+/** Writes the sheet of charts that are not beside their figures: one per page, each with a link to its section. */
 export async function writeChartsSheet(book: WorkbookFile, context: WorkbookContext, name: string): Promise<void> {
   const { pack, page, names, words, locale, chartData } = context;
   const widths = [page.characters];
@@ -104,7 +104,7 @@ export async function writeChartsSheet(book: WorkbookFile, context: WorkbookCont
     const link = words.workbook.charts.figures(isolateBidi(title));
     const target = names.sections[index]?.[0] ?? names.summary;
     await sheet.addRow([{ value: link, style: STYLES.back, link: target }], textRowPoints([link, page.characters]));
-    // Each area begins a page; the first one has the title.
+    // Each area begins a new page, and the first one has the title.
     if (printed) {
       const first = from === FIRST_PRINTED_ROW + 1 ? FIRST_PRINTED_ROW : from;
       sheet.addPrintArea({ rows: { from: first, to: sheet.rowCount }, columns: { from: 0, to: 0 } });

@@ -1,14 +1,17 @@
 import { columnLetters, escapeXml, XML_DECLARATION } from '../package/xml-text.ts';
 import { COLOURS, FONT } from '../style/styles.ts';
 
-/** The cells of a chart's data: categories in the first column, one series per further column, names in the first row. */
+/**
+ * The cells of a chart's data: categories in the first column, one series in each further column, names in the first
+ * row.
+ */
 export interface ChartRange {
   readonly sheet: string;
   /** The row of the names, counted from 1. */
   readonly row: number;
 }
 
-/** In hundredths of a point. 10 points are 8.1 on paper at the smallest scale. */
+/** In hundredths of a point. 10 points are 8.1 points on paper at the smallest scale. */
 export const TEXT_SIZE = 1000;
 const TEXT_COLOUR = COLOURS.text.slice(2);
 const FONT_FACE = `<a:latin typeface="${FONT.name}"/>`;
@@ -37,15 +40,15 @@ export const smallText = `<c:txPr>${textProperties(TEXT_SIZE)}<a:endParaRPr/></a
 export const lineXml = (colour: string, width: number, dash = ''): string =>
   `<a:ln w="${width}" cap="rnd"><a:solidFill><a:srgbClr val="${colour}"/></a:solidFill>${dash}<a:round/></a:ln>`;
 
-/** Texts of people are escaped: only our own elements begin with `<`. */
+/** Sets the language in chart XML. People's texts are escaped, so only our own elements begin with `<`. */
 const inLanguage = (xml: string, locale: string): string =>
   xml
     .replaceAll('<a:rPr ', `<a:rPr lang="${escapeXml(locale)}" `)
     .replaceAll('<a:endParaRPr/>', `<a:endParaRPr lang="${escapeXml(locale)}"/>`);
 
 /**
- * The chart part around a plot.
- * @param title undefined where the sheet has it just above
+ * The chart part that contains a plot.
+ * @param title undefined if the sheet has it just above
  */
 export const chartSpace = (
   title: { readonly text: string; readonly size: number } | undefined,
@@ -65,6 +68,6 @@ export const chartSpace = (
     locale,
   );
 
-/** A column of a bucket that is cut off or has not ended. */
+/** Hatches the column of a bucket that is cut off or has not ended. */
 export const hatchedPoint = (index: number, colour: string): string =>
   `<c:dPt><c:idx val="${index}"/><c:invertIfNegative val="0"/><c:bubble3D val="0"/><c:spPr><a:pattFill prst="wdUpDiag"><a:fgClr><a:srgbClr val="${colour}"/></a:fgClr><a:bgClr><a:srgbClr val="FFFFFF"/></a:bgClr></a:pattFill>${lineXml(colour, 9525)}</c:spPr></c:dPt>`;

@@ -7,10 +7,10 @@ import type { Page } from '../style/page-layout.ts';
 import type { ChartRange } from './chart-elements.ts';
 import { chartXml, sparklineCharts } from './chart-xml.ts';
 
-/** Pixels of 1/96 inch of one character of a column's width, in Excel. */
+/** Pixels (1/96 inch) per character of a column's width in Excel. */
 const CHARACTER_PIXELS = 7;
 
-/** The height of rows that are there for a chart only, in points. */
+/** The height of rows that only hold a chart, in points. */
 export const CHART_ROW_POINTS = 14.25;
 
 /** The cell at a distance from the left edge of a sheet, in characters. */
@@ -23,17 +23,17 @@ function cellAt(widths: readonly number[], row: number, characters: number): Cel
   return { row, column: widths.length };
 }
 
-/** Where drawings go: rows counted from 0, distances from the left edge in characters. */
+/** Where drawings go. Rows are counted from 0; distances from the left edge are in characters. */
 export interface DrawingArea {
   readonly widths: readonly number[];
   readonly row: number;
   readonly left: number;
   readonly right: number;
-  /** Rows of `CHART_ROW_POINTS`. */
+  /** The number of rows, each `CHART_ROW_POINTS` high. */
   readonly rows: number;
 }
 
-/** The edges of one of several drawings side by side. */
+/** The edges of one of several drawings that stand side by side. */
 export function areaSlice({ widths, row, left, right, rows }: DrawingArea, index: number, count: number) {
   const width = (right - left) / count;
   return {
@@ -45,27 +45,27 @@ export function areaSlice({ widths, row, left, right, rows }: DrawingArea, index
 const SPARKLINES_ABREAST = 3;
 const SPARKLINE_ROWS = 7;
 const CHART_ROWS = 15;
-/** Horizontal bars up to this many fit into a chart of the usual height. */
+/** The most horizontal bars in a chart of the usual height. */
 const MAX_USUAL_BARS = 12;
 
-/** A legend of so many letters fits on a line; of a longer one each name has a line. */
+/** A legend with up to this many letters fits on a line. In a longer one, each name has a line. */
 const LEGEND_LETTERS = 110;
-/** Names up to this length stay on a line above a small chart. */
+/** Names with up to this many letters fit on a line above a small chart. */
 const SMALL_TITLE_LETTERS = 36;
 
-/** Rows for a legend that does not fit on one line. */
+/** The number of rows for a legend that does not fit on one line. */
 function legendRows({ axes }: Chart): number {
   const names = axes.flatMap(({ series }) => series.map(({ name }) => name));
   return names.join('').length + 4 * names.length > LEGEND_LETTERS ? names.length - 1 : 0;
 }
 
-/** Whether a chart may be a little lower: its names take a line each at most. */
+/** Whether a chart may be a little lower: none of its names needs more than one line. */
 export const canBeLower = (chart: Chart): boolean =>
   chart.kind === 'sparkline'
     ? chart.axes.every(({ title }) => title.length <= SMALL_TITLE_LETTERS)
     : legendRows(chart) === 0 && (chart.kind !== 'bar' || chart.categories.length <= MAX_USUAL_BARS);
 
-/** Rows of `CHART_ROW_POINTS` that a chart takes, at most a page of it. */
+/** The number of rows, each `CHART_ROW_POINTS` high, that a chart takes: at most a page. */
 export function chartRows(chart: Chart, page: Page, above: number): number {
   const most = Math.max(CHART_ROWS, Math.floor((page.points - above) / CHART_ROW_POINTS) - 1);
   if (chart.kind === 'sparkline') return Math.ceil(chart.axes.length / SPARKLINES_ABREAST) * SPARKLINE_ROWS;
@@ -75,7 +75,7 @@ export function chartRows(chart: Chart, page: Page, above: number): number {
   return Math.min(chart.categories.length + 5 + legendRows(chart), most);
 }
 
-/** The alternative text of a chart: kind, category axis, and the first and last value of each series. */
+/** The alternative text of a chart: its kind, its category axis, and the first and last value of each series. */
 function chartDescription(chart: Chart, axes: readonly Axis[], locale: string): string {
   const ends = [chart.categories[0] ?? '', chart.categories.at(-1) ?? ''].map(isolateBidi);
   const { chart: words, table } = messagesFor(locale);
@@ -91,8 +91,8 @@ function chartDescription(chart: Chart, axes: readonly Axis[], locale: string): 
 }
 
 /**
- * The drawings of a chart: one across the area, or sparklines side by side.
- * @param titled false where the sheet has the title just above
+ * The drawings of a chart: one across the area, or several sparklines side by side.
+ * @param titled false if the sheet has the title just above
  */
 export function chartDrawings(
   chart: Chart,

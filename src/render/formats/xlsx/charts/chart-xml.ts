@@ -21,13 +21,13 @@ import {
   TEXT_SIZE,
 } from './chart-elements.ts';
 
-/** A point of a line in a bucket that is cut off or has not ended. */
+/** A hollow point, for a bucket that is cut off or has not ended. */
 export const hollowPoint = (index: number, marker: string, colour: string): string =>
   `<c:dPt><c:idx val="${index}"/><c:marker><c:symbol val="${marker}"/><c:size val="7"/><c:spPr><a:solidFill><a:srgbClr val="FFFFFF"/></a:solidFill>${lineXml(colour, 19_050)}</c:spPr></c:marker><c:bubble3D val="0"/></c:dPt>`;
 
 const MARKERS = ['circle', 'square', 'triangle', 'diamond', 'x', 'star', 'plus', 'dash'];
 
-/** The values as their cells hold them: the chart's cached copy must equal the cells. */
+/** The values as their cells hold them, because the chart's cached copy must equal the cells. */
 export const plottedValues = (series: Pick<Series, 'values' | 'quantity'>): (number | null)[] =>
   series.values.map((value) => {
     const cell = value === null ? null : toCellValue(value, series.quantity);
@@ -52,7 +52,7 @@ function lastValueLabel(series: Series, locale: string): string {
   return `<c:dLbls><c:dLbl><c:idx val="${last}"/>${format}<c:spPr><a:noFill/></c:spPr>${smallText}<c:dLblPos val="r"/>${shown(true)}</c:dLbl>${shown(false)}</c:dLbls>`;
 }
 
-/** Dots for the figures without a neighbour, of which a line without markers shows nothing. */
+/** Dots for figures without a neighbour: a line without markers would not show them. */
 function loneDots({ values }: Series, colour: string, others: readonly number[]): string {
   const isShown = (index: number): boolean => (values[index] ?? null) !== null;
   return values
@@ -136,11 +136,11 @@ function assignColumns(chart: Chart): AxisColumns[] {
   }));
 }
 
-/** Leaves space for the last value to the right of a sparkline, and for two lines of its name above. */
+/** Leaves space for the last value on the right of a sparkline, and for two lines of its name above. */
 const SPARKLINE_LAYOUT =
   '<c:manualLayout><c:layoutTarget val="inner"/><c:xMode val="edge"/><c:yMode val="edge"/><c:x val="0.04"/><c:y val="0.36"/><c:w val="0.7"/><c:h val="0.52"/></c:manualLayout>';
 
-/** A longer name would cover its chart. The table and the alternative text have it whole. */
+/** A longer name would cover its chart. The table and the alternative text show it in full. */
 const MAX_SMALL_TITLE = 40;
 
 /** The native charts of a `sparkline`, one per axis. */
@@ -155,7 +155,7 @@ export function sparklineCharts(
   );
   return assignColumns(chart).map(({ axis, placed, ids }, index) => {
     const positive = axis.series.flatMap(({ values }) => values).every((value) => value === null || value >= 0);
-    // Its last value is a number alone: there is no axis that names the unit.
+    // The last value is a number alone, because there is no axis that names the unit.
     const unit = unitLabel(axis.quantity, messagesFor(locale));
     const title = `${names[index]}${unit === undefined ? '' : ` (${unit})`}`;
     const plot = groupXml(chart, range, placed, true, ids, locale) + hiddenAxes(ids, positive);
@@ -164,8 +164,8 @@ export function sparklineCharts(
 }
 
 /**
- * A native chart (DrawingML, ECMA-376 part 1 §21.2) over cells of a sheet, with a cached copy of their values.
- * @param titled false where the sheet has the title just above
+ * A native chart (DrawingML, ECMA-376 part 1 §21.2) for cells of a sheet, with a cached copy of their values.
+ * @param titled false if the sheet has the title just above
  */
 export function chartXml(chart: Chart, range: ChartRange, locale: string, titled: boolean): string {
   const units = chart.axes.map(({ quantity }) => 1 / cellUnit(quantity));
@@ -173,7 +173,7 @@ export function chartXml(chart: Chart, range: ChartRange, locale: string, titled
   const axes = assignColumns(chart).map(({ axis, placed, ids }, index) => {
     const second = index > 0;
     const figures = { axis, id: ids[1], crosses: ids[0], second, scale: scales[index] };
-    // The second unit is a line over the columns of the first.
+    // The second unit is drawn as a line over the columns of the first.
     const asLine = chart.kind === 'line' || second;
     return {
       group: groupXml(chart, range, placed, asLine, ids, locale),

@@ -2,7 +2,7 @@ import type { Quantity } from '../../../figures/quantity.ts';
 import type { Pack, PackSection, Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
 import type { ChartRange } from './chart-elements.ts';
 
-/** The points of charts or sparklines: a column of categories, and one column for each series. */
+/** The points of charts or sparklines: a column of categories, and a column for each series. */
 export interface DataBlock {
   readonly title: string;
   readonly categoryTitle: string;
@@ -13,7 +13,7 @@ export interface DataBlock {
 export interface DataSeries {
   readonly name: string;
   readonly quantity: Quantity;
-  /** Raw; null is undefined and leaves a gap. */
+  /** Raw values. Null is undefined and leaves a gap. */
   readonly values: readonly (number | null)[];
   /** Shown in grey. */
   readonly secondary: boolean;
@@ -27,7 +27,7 @@ export interface TrendCells {
   readonly points: number;
 }
 
-/** Where the charts of the workbook find their points. */
+/** The cells where the charts of the workbook find their points. */
 export interface ChartData {
   readonly sheet: string;
   readonly blocks: readonly { readonly block: DataBlock; readonly row: number }[];
@@ -38,7 +38,10 @@ export interface ChartData {
   readonly trends: ReadonlyMap<ScorecardRow, TrendCells>;
 }
 
-/** The names of the first block's series: link, heading, explanation, an empty row and the block's title are above. */
+/**
+ * The row with the names of the first block's series. Above it are link, heading, explanation, an empty row and the
+ * block's title.
+ */
 const FIRST_BLOCK = 6;
 
 const chartBlock = ({ chart }: NonNullable<PackSection['chart']>): DataBlock => ({
@@ -50,15 +53,15 @@ const chartBlock = ({ chart }: NonNullable<PackSection['chart']>): DataBlock => 
   ),
 });
 
-/** Points of several series by bucket: a series may lack some. */
+/** All buckets of several series, because a series may lack some. */
 function bucketsOf(series: readonly (readonly { readonly bucket: string; readonly label: string }[])[]) {
   const labels = new Map(series.flat().map(({ bucket, label }) => [bucket, label]));
   return [...labels].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 /**
- * Each panel's figures, its target where it has one, and the ends of its usual range where it has one.
- * @param names of a target, of a usual range
+ * The figures of each panel, followed by its target and the ends of its usual range, if it has these.
+ * @param names of a target and of a usual range
  */
 export function panelBlock(
   title: string,
@@ -113,7 +116,7 @@ function trendBlock(title: string, categoryTitle: string, rows: readonly Scoreca
   };
 }
 
-/** Whether anything of a pack is drawn from a data sheet. */
+/** Whether any chart of a pack needs a data sheet. */
 export const drawsCharts = ({ sections, summary }: Pack): boolean =>
   (summary !== undefined && rowsWithTrend(summary.scorecard).length > 0) ||
   sections.some(
@@ -125,7 +128,7 @@ export const drawsCharts = ({ sections, summary }: Pack): boolean =>
 
 /**
  * Assigns the rows of the data sheet, before any sheet is written.
- * @param words headings: of the summary, of a column of buckets, of a target, of a usual range
+ * @param words headings for the summary, a column of buckets, a target and a usual range
  */
 export function planChartData(
   pack: Pack,
@@ -140,7 +143,7 @@ export function planChartData(
   const add = (block: DataBlock): ChartRange => {
     blocks.push({ block, row: next });
     const range = { sheet, row: next };
-    // Title, header, one row per category, an empty row.
+    // The block has a title, a header, one row per category, and an empty row.
     next += block.categories.length + 3;
     return range;
   };

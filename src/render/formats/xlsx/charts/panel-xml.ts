@@ -20,33 +20,36 @@ import {
 import { hollowPoint, plottedValues } from './chart-xml.ts';
 
 /**
- * One of the small charts of a trend: columns, or a line where it is a rate, a dashed line at the target, and thin ones at the
- * ends of the usual range.
+ * One of the small charts of a trend: columns, or a line for a rate, with a dashed line at the target and thin lines at
+ * the ends of the usual range.
  */
 export interface Panel {
   readonly title: string;
   readonly quantity: Quantity;
   readonly categories: readonly string[];
   readonly values: readonly (number | null)[];
-  /** Buckets that are cut off or have not ended: hatched. */
+  /** Buckets that are cut off or have not ended. They are hatched. */
   readonly partial: readonly boolean[];
-  /** One for each value; null where none holds. */
+  /** One entry per value; null if no target applies. */
   readonly target: readonly (number | null)[] | undefined;
-  /** The ends of the usual range, one for each value; empty without one. */
+  /** The ends of the usual range, one entry per value; empty if there is no range. */
   readonly band: readonly (readonly (number | null)[])[];
-  /** The column of its values on the data sheet, counted from 0. Its target and the ends of the range are in the next ones. */
+  /**
+   * The column of its values on the data sheet, counted from 0. Its target and the ends of the range are in the next
+   * columns.
+   */
   readonly column: number;
 }
 
 const COLOUR = SERIES_COLOURS[0];
 const TARGET_COLOUR = SERIES_COLOURS[1];
 const BAND_COLOUR = SERIES_COLOURS[7];
-/** Category labels that fit below a small chart. */
+/** The most category labels below a small chart. */
 const MAX_LABELS = 4;
-/** Grid lines that Excel chooses for a small chart, at most. */
+/** The most grid lines that Excel chooses for a small chart. */
 const MAX_GRID_LINES = 8;
 
-/** Labels the last figure: the others are read off the axis. */
+/** Labels the last figure. The others can be read from the axis. */
 function lastLabel({ values, target, quantity }: Panel, locale: string): string {
   const last = values.findLastIndex((value) => value !== null);
   const value = values[last] ?? null;
@@ -63,10 +66,10 @@ function lastLabel({ values, target, quantity }: Panel, locale: string): string 
 const valuesXml = (range: ChartRange, column: number, values: readonly (number | null)[], quantity: Quantity): string =>
   `<c:val><c:numRef><c:f>${rangeReference(range, column, 1, values.length)}</c:f><c:numCache><c:formatCode>${escapeXml(quantityNumberFormat(quantity))}</c:formatCode>${pointsXml(plottedValues({ values, quantity }))}</c:numCache></c:numRef></c:val>`;
 
-/** Without floating-point noise. */
+/** Removes floating-point noise. */
 const exact = (value: number): number => Number(value.toPrecision(12));
 
-/** Steps between labels, so that the last bucket has one wherever a divisor fits. */
+/** The number of buckets per label, so that the last bucket has a label if a divisor fits. */
 function labelStep(count: number): number {
   const least = Math.max(1, Math.ceil((count - 1) / MAX_LABELS));
   for (let step = least; step <= least + 2; step += 1) if ((count - 1) % step === 0) return step;
@@ -113,7 +116,7 @@ export function panelXml(panel: Panel, range: ChartRange, locale: string): strin
   const drawn = [...values, ...(target ?? []), ...band.flat()].filter((value) => value !== null);
   const largest = drawn.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const positive = drawn.every((value) => value >= 0);
-  // A line may begin above zero, a column never.
+  // A line may begin above zero, but a column never does.
   const scale = asLine ? lineScale(drawn, quantity) : undefined;
   const bounds =
     scale === undefined

@@ -22,7 +22,10 @@ const coverageLabel = (table: Table, { dataset, locale, words }: WorkbookContext
   return own ?? contents.whole;
 };
 
-/** The table of contents of a long pack. Written last, when it is known whether the sheet of long texts exists. */
+/**
+ * Writes the table of contents of a long pack. It is written last, when it is known whether there is a sheet of long
+ * texts.
+ */
 export async function writeContents(book: WorkbookFile, context: WorkbookContext, name: string): Promise<void> {
   const { dataset, pack, names, locale, words, page, rowsPerSheet, chartData } = context;
   const { contents: texts, sheets } = words.workbook;

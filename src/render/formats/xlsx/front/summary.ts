@@ -14,16 +14,16 @@ import { COLOURS, FONT, STYLES } from '../style/styles.ts';
 import { LINE_POINTS, type LineWidth, measuredLineCount, totalWidth } from '../style/text-size.ts';
 import { footerOf, type WorkbookContext } from '../workbook-context.ts';
 
-/** Maximum size, in pixels. */
+/** Maximum size in pixels. */
 const MAX_LOGO_SIZE = { width: 240, height: 52 };
 const LOGO_POINTS = 44;
 const TITLE_SIZE = 20;
-/** Of a heading and the space above it. */
+/** The height of a heading with the space above it. */
 const HEADING_POINTS = 28;
-/** Above a paragraph, so that it does not touch the rule of its heading. */
+/** Space above a paragraph, so that it does not touch the rule of its heading. */
 const PARAGRAPH_GAP = 4;
 
-/** Scales a large logo down and never a small one up. */
+/** Scales a large logo down, but never a small one up. */
 function logoDrawing({ width, height, ...logo }: Logo, organization: string, { workbook }: Words): PictureDrawing {
   const scale = Math.min(1, MAX_LOGO_SIZE.width / width, MAX_LOGO_SIZE.height / height);
   return {
@@ -36,7 +36,7 @@ function logoDrawing({ width, height, ...logo }: Logo, organization: string, { w
   };
 }
 
-/** A row across the sheet. */
+/** A row that spans the sheet. */
 interface HeadRow {
   readonly cell: SheetLine | undefined;
   readonly points: number;
@@ -62,7 +62,7 @@ function headRows({ pack, logo }: WorkbookContext, { characters }: LineWidth): H
   ];
 }
 
-/** What a corrected edition replaces and changes; the sheet of the run lists the changes that are only counted here. */
+/** What a corrected edition replaces and changes. Changes that are only counted here are listed on the run's sheet. */
 const correctionLines = ({ pack: { correction }, names }: Pick<WorkbookContext, 'pack' | 'names'>): SheetLine[] =>
   correction === undefined
     ? []
@@ -75,7 +75,9 @@ const correctionLines = ({ pack: { correction }, names }: Pick<WorkbookContext, 
         ...quietLines(correction.more === '' ? [] : [`${correction.more} → ${names.run}`]),
       ];
 
-/** Facts and notes of the figures; of a scorecard's section, which has no sheet of its own, also what else it says. */
+/**
+ * Facts and notes about the figures. A scorecard's section has no sheet of its own, so its other texts are included.
+ */
 function scorecardNotes(
   { summaryNotes }: Pack,
   { warnings = [], legend = [], comments = [] }: Partial<PackSection>,
@@ -96,14 +98,14 @@ async function writeHead(sheet: SheetWriter, rows: readonly HeadRow[], { columns
   }
 }
 
-/** A page that is less in use is nearly empty. */
+/** A page that is used less than this is almost empty. */
 const MIN_SHARE = 0.25;
-/** Points by which heights are estimated too large at most. */
+/** The most points by which the estimated height may be too large. */
 const SLACK = 80;
 
 /**
- * The scale of the sheet, and whether the comments begin a second page. The figures always stay on the first one; few lines
- * of comments stay with them, at the smallest scale.
+ * The scale of the sheet, and whether the comments begin a second page. The figures always stay on the first page; a
+ * few lines of comments stay with them, at the smallest scale.
  */
 function firstPage(
   { opening, figures, said }: { readonly opening: number; readonly figures: number; readonly said: number },
@@ -119,7 +121,10 @@ function firstPage(
   return { scale: points - SLACK <= smallest ? Math.min(wanted, MIN_SCALE) : wanted, breaks: false };
 }
 
-/** One page: logo, title, period, completeness, headlines, and the scorecard. It opens first. */
+/**
+ * Writes the summary: one page with logo, title, period, completeness, headlines and the scorecard. It is the sheet
+ * that opens first.
+ */
 export async function writeSummary(book: WorkbookFile, context: WorkbookContext): Promise<void> {
   const { pack, page, words, logo, dataset } = context;
   const { summary, completeness, headlines } = pack;

@@ -3,33 +3,36 @@ import { columnLetters } from './xml-text.ts';
 
 /** The conditional format of one column. */
 export interface ConditionalFormat {
-  /** `bar`: a data bar from zero. `change`: one colour for an increase, one for a decrease. */
+  /** `bar`: a data bar from zero. `change`: one colour for an increase, another for a decrease. */
   readonly kind: 'bar' | 'change';
   /** Counted from 0. */
   readonly column: number;
-  /** Counted from 1, both included. */
+  /** Counted from 1, both ends included. */
   readonly rows: { readonly from: number; readonly to: number };
 }
 
 /**
- * Blue and dark orange: distinguishable for colour-blind readers, with enough contrast on paper, and neutral about
- * whether more is good. The arrow and the sign in the cell carry the same information.
+ * Blue and dark orange: colour-blind readers can tell them apart, they have enough contrast on paper, and they do not
+ * suggest whether more is good. The arrow and the sign in the cell give the same information.
  */
 const INCREASE_COLOUR = 'FF005A9C';
 const DECREASE_COLOUR = 'FFB34700';
-/** Light enough for the contrast of the figure above it. */
+/** Light enough for the contrast of the figure on top of it. */
 const BAR_COLOUR = 'FFCFE0EC';
 
 const differentialFormats = [INCREASE_COLOUR, DECREASE_COLOUR].map(
   (colour) => `<dxf><font><color rgb="${colour}"/></font></dxf>`,
 );
 
-/** The styles of the changes. Conditional formats refer to them by index: 0 increase, 1 decrease. */
+/** The styles of changes. Conditional formats refer to them by index: 0 increase, 1 decrease. */
 export const DIFFERENTIAL_STYLES = `<dxfs count="${differentialFormats.length}">${differentialFormats.join('')}</dxfs>`;
 
 const X14 = 'http://schemas.microsoft.com/office/spreadsheetml/2009/9/main';
 
-/** The id that links the two descriptions of one data bar; derived, so that the same workbook has the same ids. */
+/**
+ * The id that links the two descriptions of one data bar. It is derived, so that the same workbook always has the same
+ * ids.
+ */
 function dataBarId(sheet: string, range: string): string {
   const hex = createHash('sha256').update(`${sheet}!${range}`).digest('hex').toUpperCase();
   return `{${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}}`;
@@ -38,7 +41,7 @@ function dataBarId(sheet: string, range: string): string {
 const rangeAddress = ({ column, rows }: ConditionalFormat): string =>
   `${columnLetters(column)}${rows.from}:${columnLetters(column)}${rows.to}`;
 
-/** Checks for a number first: in Excel a text, such as a dash, is greater than any number. */
+/** Checks for a number first, because in Excel a text such as a dash is greater than any number. */
 const changeRule = (cell: string, sign: '&gt;' | '&lt;', style: number, priority: number): string =>
   `<cfRule type="expression" dxfId="${style}" priority="${priority}"><formula>AND(ISNUMBER(${cell}),${cell}${sign}0)</formula></cfRule>`;
 
@@ -66,7 +69,10 @@ export function conditionalFormattingXml(sheet: string, formats: readonly Condit
     .join('');
 }
 
-/** For Excel 2010 and later, as an entry of the sheet's extensions: data bars in a solid colour; '' for none. */
+/**
+ * The data bars in a solid colour, for Excel 2010 and later, as an entry of the sheet's extensions; '' if there are
+ * none.
+ */
 export function conditionalFormattingExtension(sheet: string, formats: readonly ConditionalFormat[]): string {
   const bars = formats.filter(({ kind }) => kind === 'bar').map((format) => rangeAddress(format));
   if (bars.length === 0) return '';

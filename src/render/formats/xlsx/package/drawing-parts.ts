@@ -1,16 +1,16 @@
 import { escapeXml, type PackagePart, XML_DECLARATION } from './xml-text.ts';
 
-/** A point in a cell, whose row and column are counted from 0. */
+/** A point in a cell. Row and column are counted from 0. */
 export interface CellPosition {
   readonly row: number;
   readonly column: number;
-  /** Pixels of 1/96 inch from the left and the upper edge of the cell. */
+  /** Pixels (1/96 inch) from the left and the top edge of the cell. */
   readonly x?: number;
   readonly y?: number;
 }
 
 interface DrawingLabel {
-  /** Its name in Excel's selection pane. */
+  /** The name in Excel's selection pane. */
   readonly name: string;
   /** The alternative text. */
   readonly description: string;
@@ -27,10 +27,10 @@ export interface ChartDrawing extends DrawingLabel {
 export interface PictureDrawing extends DrawingLabel {
   readonly bytes: Uint8Array;
   readonly format: 'png' | 'jpeg';
-  /** Displayed size, in pixels of 1/96 inch. */
+  /** Displayed size in pixels (1/96 inch). */
   readonly width: number;
   readonly height: number;
-  /** Only for programs that do not draw the sparkline of its cell. */
+  /** Only for programs that do not draw the sparkline in its cell. */
   readonly insteadOfSparkline?: true;
 }
 
@@ -67,8 +67,8 @@ function pictureAnchor(picture: PictureDrawing, index: number): string {
 }
 
 /**
- * Anchors that Excel leaves out: it knows the slicers of 2013, other programs choose the fallback (ECMA-376 part 3 §9). Excel
- * 2010 shows the picture over its sparkline.
+ * Drawings that Excel leaves out: it knows the slicers of 2013, while other programs choose the fallback (ECMA-376 part
+ * 3 §9). Excel 2010 shows the picture over its sparkline.
  */
 const fallbackXml = (anchors: readonly string[]): string =>
   anchors.length === 0
@@ -91,8 +91,8 @@ const contentPart = (drawing: SheetDrawing, number: number): PackagePart =>
 
 /**
  * The parts of one sheet's drawings (ECMA-376 part 1 §20.5), and the target of the sheet's relationship.
- * @param partCount number of parts added before, which makes the names unique. The images of exceljs are numbered from 0
- * as well, and are not used.
+ * @param partCount number of parts added before, which makes the names unique. The images of exceljs are numbered from
+ * 0 as well, but they are not used.
  */
 export function drawingParts(
   drawings: readonly SheetDrawing[],

@@ -7,8 +7,9 @@ import { DIFFERENTIAL_STYLES } from './conditional-formatting.ts';
 import type { PackagePart } from './xml-text.ts';
 
 /*
- * The only module that depends on internals of exceljs. Its streaming writer has no public way to do what is done here.
- * package.json pins the version; each internal is checked before use and by test/render/formats/xlsx/exceljs-internals.test.ts.
+ * The only module that depends on internals of exceljs, whose streaming writer has no public way to do these things.
+ * package.json pins the version. Each internal is checked before use, and by
+ * test/render/formats/xlsx/exceljs-internals.test.ts.
  */
 export const EXCELJS_VERSION = '4.4.0';
 
@@ -21,7 +22,7 @@ const missingInternal = (name: string): DocketError =>
 
 type Method = (...args: unknown[]) => unknown;
 
-/** Returns a method of an object that the types of exceljs do not declare, bound to it. */
+/** Returns a method that the types of exceljs do not declare, bound to its object. */
 function internalMethod(owner: unknown, name: string): Method {
   const method: unknown = typeof owner === 'object' && owner !== null ? Reflect.get(owner, name) : undefined;
   if (typeof method !== 'function') throw missingInternal(name);
@@ -37,11 +38,11 @@ const internalObject = (owner: object, name: string): object => {
 /** `writer.zip`: exceljs has no public way to add a part to the package. */
 const zipOf = (writer: object): object => internalObject(writer, 'zip');
 
-/** Bytes of a sheet that may wait for the zip. */
+/** The most bytes of a sheet that may wait for the zip. */
 const HIGH_WATER_MARK_BYTES = 256 * 1024;
 /**
- * A sheet is compressed in another thread, a chunk at a time, while the next chunk is written. With the 16 KB that are the
- * default of zlib, each side would wait for the other.
+ * A sheet is compressed in another thread, a chunk at a time, while the next chunk is written. With zlib's default of
+ * 16 KB, each side would wait for the other.
  */
 const COMPRESSOR = { chunkSize: 128 * 1024, highWaterMark: 1024 * 1024 };
 
@@ -50,7 +51,8 @@ const isStringBuffer = (chunk: unknown): chunk is { toBuffer: () => Buffer } =>
   typeof chunk === 'object' && chunk !== null && 'toBuffer' in chunk && typeof chunk.toBuffer === 'function';
 
 class DeferredWriter extends WorkbookWriter {
-  // The constructor writes these two parts, before `zip.append` can be patched. `writeDeferredParts` writes them later.
+  // The constructor writes these two parts before `zip.append` can be patched, so `writeDeferredParts` writes them
+  // later.
   override addThemes(): Promise<void> {
     return Promise.resolve();
   }
@@ -61,7 +63,7 @@ class DeferredWriter extends WorkbookWriter {
     await super.addThemes();
     await super.addOfficeRels();
   }
-  // The streams of exceljs never report back-pressure: a large workbook would pile up in memory before the zip.
+  // The streams of exceljs never report back-pressure: a large workbook would pile up in memory in front of the zip.
   _openStream(name: string): PassThrough {
     const stream = new PassThrough({ highWaterMark: HIGH_WATER_MARK_BYTES });
     const write = stream.write.bind(stream);
@@ -71,7 +73,7 @@ class DeferredWriter extends WorkbookWriter {
   }
 }
 
-/** The order of a font's elements that the schema of the format requires; exceljs writes another one. */
+/** The order of a font's elements that the format's schema requires. exceljs writes them in another order. */
 const FONT_ELEMENT_ORDER = [
   'b',
   'i',
@@ -95,12 +97,15 @@ const sortFontElements = (styles: string): string =>
     return `<font>${sorted.join('')}</font>`;
   });
 
-/** The data bars of exceljs lack the ids of Excel 2010 and are at a wrong position, so its list of formats is empty. */
+/**
+ * The data bars of exceljs lack the ids of Excel 2010 and are at a wrong position. Docket writes its own, so exceljs's
+ * list of formats is empty.
+ */
 const withDifferentialStyles = (styles: string): string => styles.replace(/<dxfs count="0"\s*\/>/, DIFFERENTIAL_STYLES);
 
 /**
- * The default style, in whose digits column widths are measured, has the font of all other styles. exceljs writes Calibri,
- * which few systems but Windows have.
+ * Gives the default style the font of all other styles, because column widths are measured in its digits. exceljs
+ * writes Calibri, which few systems other than Windows have.
  */
 const withDefaultFont = (styles: string): string =>
   styles.replace(
@@ -114,19 +119,20 @@ const contentTypeOverrides = (parts: readonly PackagePart[]): string =>
     .map(({ name, contentType }) => `<Override PartName="/${name}" ContentType="${contentType}"/>`)
     .join('');
 
-/** The worksheet that exceljs streams; its internals are reached through the functions of this module. */
+/** The worksheet that exceljs streams. The functions of this module access its internals. */
 export type Worksheet = ReturnType<exceljs.stream.xlsx.WorkbookWriter['addWorksheet']>;
 
 export interface WorkbookPackage {
   addWorksheet(name: string, options: Parameters<exceljs.stream.xlsx.WorkbookWriter['addWorksheet']>[1]): Worksheet;
-  /** The index of a style in the workbook's style sheet. The same object keeps its index. */
+  /** The index of a style in the workbook's style sheet. The same object always has the same index. */
   styleIndex(style: object): number;
-  /** The shared strings in the order of their ids. Written as they are when the package is closed. */
+  /** The shared strings in the order of their ids. They are written unchanged when the package is closed. */
   readonly sharedStrings: unknown[];
   /**
    * Writes the remaining parts.
    * @param added further parts of the package
-   * @param moved sheets and their positions counted from 0. Only now, because exceljs numbers a new sheet by its position.
+   * @param moved sheets and their positions, counted from 0. They can move only now, because exceljs numbers a new
+   * sheet by its position.
    * @param definedNames the XML of the workbook's names; '' for none
    */
   close(
@@ -147,7 +153,7 @@ export interface PackageOptions {
   readonly compressionLevel: number;
 }
 
-/** Opens a workbook that is written to `stream` sheet by sheet. exceljs has no way to abort: destroy `stream`. */
+/** Opens a workbook that is written to `stream` sheet by sheet. exceljs cannot abort: destroy `stream` instead. */
 export function openPackage(stream: Writable, options: PackageOptions): WorkbookPackage {
   const { title, subject, language, date, compressionLevel } = options;
   const writer = new DeferredWriter({
@@ -162,7 +168,7 @@ export function openPackage(stream: Writable, options: PackageOptions): Workbook
   const patch = (source: unknown, name: string): unknown => {
     if (typeof source !== 'string') return source;
     if (name === 'xl/styles.xml') return withDefaultFont(withDifferentialStyles(sortFontElements(source)));
-    // exceljs would write one name per print area, which is invalid where a sheet has several.
+    // exceljs would write one name per print area, which is invalid if a sheet has several.
     if (name === '/xl/workbook.xml') return source.replace('</sheets>', () => `</sheets>${names}`);
     return name === '[Content_Types].xml'
       ? source.replace('</Types>', `${contentTypeOverrides(parts)}</Types>`)
@@ -209,17 +215,20 @@ export function openPackage(stream: Writable, options: PackageOptions): Workbook
 
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-/** Relates a sheet to a part and returns the relationship's id. The sheet has no public way to do so. */
+/** Relates a sheet to a part and returns the relationship's id. exceljs has no public way to do this. */
 export function addSheetRelationship(sheet: Worksheet, type: 'drawing' | 'table', target: string): string {
   const add = internalMethod(Reflect.get(sheet, '_sheetRelsWriter'), 'addRelationship');
   return String(add({ Type: `${OFFICE}/${type}`, Target: target }));
 }
 
-/** Starts the rows of a sheet and returns the stream for their XML, which replaces the ten times slower cells of exceljs. */
+/**
+ * Starts the rows of a sheet and returns the stream for their XML. It replaces the cells of exceljs, which are ten
+ * times slower.
+ */
 export function openSheetData(sheet: Worksheet): PassThrough {
   internalMethod(sheet, '_writeColumns')();
   internalMethod(sheet, '_writeOpenSheetData')();
-  // Otherwise `commit` would write the start of the rows again.
+  // Without this, `commit` would write the start of the rows again.
   Reflect.set(sheet, 'startedData', true);
   const stream: unknown = Reflect.get(sheet, 'stream');
   if (!(stream instanceof PassThrough)) throw missingInternal('stream');
@@ -227,8 +236,9 @@ export function openSheetData(sheet: Worksheet): PassThrough {
 }
 
 /**
- * Positions where XML can be inserted into a sheet, each before the internal method named here. ECMA-376 part 1 §18.3.1.99
- * defines the order of a sheet's elements; exceljs would write hyperlinks before conditional formats, which is invalid.
+ * Positions where XML can be inserted into a sheet, each before the internal method named here. ECMA-376 part 1
+ * §18.3.1.99 defines the order of a sheet's elements. exceljs would write hyperlinks before conditional formats, which
+ * is invalid.
  */
 export const SHEET_SLOTS = {
   mergeCells: '_writeMergeCells',
@@ -239,7 +249,7 @@ export const SHEET_SLOTS = {
   end: '_writeCloseWorksheet',
 } as const;
 
-/** Inserts the XML that `xml` returns when the sheet is closed; nothing for ''. */
+/** Inserts the XML that `xml` returns when the sheet is closed; '' inserts nothing. */
 export function insertXml(sheet: Worksheet, slot: keyof typeof SHEET_SLOTS, xml: () => string): void {
   const name = SHEET_SLOTS[slot];
   const original = internalMethod(sheet, name);

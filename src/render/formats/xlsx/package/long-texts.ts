@@ -1,12 +1,12 @@
 import { DocketError } from '../../../../base/error.ts';
 import type { Words } from '../../../../i18n/messages.ts';
 
-/** UTF-16 units per chunk: below the limit of a cell, to leave space for the reference to the full text. */
+/** UTF-16 units per chunk: below the limit of a cell, so that the reference to the full text fits. */
 const LONG_TEXT_CHUNK_LENGTH = 32_000;
-/** Long texts stay in memory until the workbook is closed. */
+/** The limit for all long texts, because they stay in memory until the workbook is closed. */
 const MAX_LONG_TEXT_LENGTH = 64 * 1024 * 1024;
 
-/** A text that exceeds a cell, in chunks that fit. */
+/** A text that is too long for a cell, in chunks that fit. */
 export interface LongText {
   readonly sheet: string;
   /** The address of its cell, e.g. `B7`. */
@@ -15,14 +15,16 @@ export interface LongText {
 }
 
 export interface LongTextStore {
-  /** In order of arrival; the first is number 1. */
+  /** In the order in which they were added; the first is number 1. */
   readonly texts: readonly LongText[];
-  /** Stores a text and returns its beginning with a reference to the full text. Throws `render.failed` over the limit. */
+  /**
+   * Stores a text and returns its beginning with a reference to the full text. Throws `render.failed` above the limit.
+   */
   shorten(text: string, at: { readonly sheet: string; readonly cell: string }): string;
 }
 
 function splitLongText(text: string): string[] {
-  // A chunk that ended between CR and LF would turn one line end into two.
+  // A chunk that ended between CR and LF would turn one line break into two.
   const plain = text.replace(/\r\n?/g, '\n');
   const chunks: string[] = [];
   for (let from = 0; from < plain.length; ) {
@@ -35,7 +37,8 @@ function splitLongText(text: string): string[] {
 }
 
 /**
- * Stores the texts that exceed Excel's limit for a cell, for a sheet of their own. Excel would cut them or reject the file.
+ * Stores the texts that exceed Excel's limit for a cell, for a sheet of their own. Excel would truncate them or reject
+ * the file.
  * @param name the name of that sheet
  */
 export function createLongTextStore(name: string, { goesOn }: Words['workbook']['longTexts']): LongTextStore {

@@ -11,13 +11,13 @@ export interface Footer {
   readonly classification?: string | undefined;
 }
 
-/** Of the footer on paper. Excel scales the footer with the sheet. */
+/** The size of the footer on paper. Excel scales the footer with the sheet. */
 const FOOTER_POINTS = 8;
 
-/** The size comes before the font name: a text that starts with a digit would be read as part of the size. */
+/** The size comes before the font name, because a text that starts with a digit would be read as part of the size. */
 const fontCode = (scale: number): string => `&${Math.ceil((FOOTER_POINTS * 100) / scale)}&"Arial,Regular"`;
 
-/** Excel's limit for the whole footer, codes included. */
+/** Excel's limit for the whole footer, including codes. */
 const MAX_FOOTER_LENGTH = 255;
 const MAX_FOOTER_TEXT_LENGTH = 75;
 
@@ -33,13 +33,14 @@ function escapeFooterText(text: string, maxLength = MAX_FOOTER_TEXT_LENGTH): str
   return doubled(line);
 }
 
-/** The title of a sheet above each of its pages but the first, which has it in its cells. */
+/** The header codes that print a sheet's title on each page but the first, which has it in its cells. */
 export const headerCodes = (title: string, scale: number): string =>
   `&L${fontCode(scale).replace('Regular', 'Bold')}${escapeFooterText(title, MAX_FOOTER_LENGTH / 2)}`;
 
 /**
- * The footer in Excel's codes. The left text is truncated first, because the summary shows it in full.
- * @param scale of the printed sheet, in per cent
+ * The footer in Excel's codes. If it is too long, the left text is truncated first, because the summary shows it in
+ * full.
+ * @param scale scale of the printed sheet, in per cent
  */
 export function footerCodes({ left, right, pages, classification }: Footer, scale: number): string {
   const font = fontCode(scale);

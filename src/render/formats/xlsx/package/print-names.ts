@@ -1,6 +1,6 @@
 import { columnLetters, escapeXml } from './xml-text.ts';
 
-/** Cells of a sheet, both ends included. */
+/** A range of cells, both ends included. */
 export interface CellRange {
   /** Counted from 1. */
   readonly rows: { readonly from: number; readonly to: number };
@@ -8,15 +8,15 @@ export interface CellRange {
   readonly columns: { readonly from: number; readonly to: number };
 }
 
-/** What is repeated on each printed page. */
+/** What is repeated on every printed page. */
 export interface PrintTitles {
   /** Counted from 1. */
   readonly rows?: CellRange['rows'] | undefined;
-  /** Number of columns on the left. */
+  /** The number of columns on the left. */
   readonly columns?: number | undefined;
 }
 
-/** What of a sheet is printed: each area begins a page. */
+/** The parts of a sheet that are printed. Each area begins a new page. */
 export interface PrintedSheet {
   readonly sheet: string;
   readonly areas: readonly CellRange[];
@@ -34,8 +34,8 @@ function titleReferences(sheet: string, { rows, columns = 0 }: PrintTitles): str
 }
 
 /**
- * The names that say what is printed (ECMA-376 part 1 §18.2.5); '' for none.
- * @param sheets the names of all sheets in the order of the workbook
+ * The names that say what is printed (ECMA-376 part 1 §18.2.5); '' if there are none.
+ * @param sheets the names of all sheets, in the order of the workbook
  */
 export function definedNamesXml(printed: readonly PrintedSheet[], sheets: readonly string[]): string {
   const named = printed.flatMap(({ sheet, areas, titles }) => {

@@ -4,8 +4,8 @@ import type { LongTextStore } from './long-texts.ts';
 import { columnLetters, escapeXml } from './xml-text.ts';
 
 /*
- * Rows as XML (ECMA-376 part 1 §18.3.1.73 and §18.3.1.4). They replace the cells of exceljs, which create an object, a
- * model and a style each and take ten times as long.
+ * Writes rows as XML (ECMA-376 part 1 §18.3.1.73 and §18.3.1.4). This replaces the cells of exceljs, which create an
+ * object, a model and a style each and take ten times as long.
  */
 
 /** Excel's limit, in UTF-16 units. */
@@ -13,7 +13,7 @@ const MAX_CELL_LENGTH = 32_767;
 /** Excel's limit. */
 const MAX_ROW_POINTS = 409;
 
-/** A piece of a text; its words are data. */
+/** A part of a text with one style. Its words are data. */
 export interface TextRun {
   readonly text: string;
   readonly emphasis?: 'em' | 'strong';
@@ -23,34 +23,38 @@ export interface Cell {
   /** Text is never read as a formula. A `Date` is a civil date or an instant, in UTC. */
   readonly value: string | number | boolean | Date | null;
   readonly style: CellStyle;
-  /** The same text in pieces, some of them emphasized. Only in the shared string table. */
+  /** The same text in parts, some of them emphasized. Only possible in the shared string table. */
   readonly runs?: readonly TextRun[];
   /** The name of a sheet that the cell links to. */
   readonly link?: string;
-  /** Number of merged columns, whose cells are left out of the row; 1 when absent. */
+  /** The number of merged columns, whose cells are left out of the row. Default: 1. */
   readonly span?: number;
 }
 
-/** The workbook-wide tables that the rows of a sheet refer to. */
+/** The tables of the workbook that the rows of a sheet refer to. */
 export interface RowContext {
   /** The sheet's name. */
   readonly sheet: string;
-  /** The index in the workbook's style sheet. */
+  /** Returns the index in the workbook's style sheet. */
   readonly styleId: (style: CellStyle) => number;
-  /** The index in the shared string table. */
+  /** Returns the index in the shared string table. */
   readonly textId: (text: string, runs?: readonly TextRun[]) => number;
   readonly longTexts: LongTextStore;
 }
 
-/** Whitespace that readers drop without `xml:space`. The attribute on every text would make a long list a fifth longer. */
+/**
+ * Whitespace that readers drop without `xml:space`. With the attribute on every text, a long list would be a fifth
+ * longer.
+ */
 const SIGNIFICANT_WHITESPACE = /^\s|\s$|\s\s|[\t\n\r]/;
 
 /** 1 January 1970 in Excel's day count. */
 const UNIX_EPOCH_DAY = 25_569;
 
 /**
- * Creates the XML of a sheet's rows by row number; '' for an empty row without a height. Texts are references into the
- * shared string table if `shared`, inline otherwise. `height` is in points. Texts that exceed a cell are shortened.
+ * Creates the XML of a sheet's rows by row number; '' for an empty row without a height. If `shared`, texts are
+ * references into the shared string table, otherwise they are inline. `height` is in points. Texts that are too long
+ * for a cell are shortened.
  */
 export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowContext) {
   const columns: string[] = [];
@@ -87,11 +91,11 @@ export function createRowSerializer({ sheet, styleId, textId, longTexts }: RowCo
       if (cell === undefined) continue;
       const style = styleOf(cell.style);
       xml += `<c r="${column(index)}${number}${style}${valueXml(cell, shared, index, number)}`;
-      // Merged cells carry the fill and the borders too.
+      // Merged cells need the fill and the borders as well.
       const end = index + (cell.span ?? 1);
       for (let merged = index + 1; merged < end; merged += 1) xml += `<c r="${column(merged)}${number}${style}/>`;
     }
-    // Excel refuses a file with a height that is no number.
+    // Excel refuses a file with a height that is not a number.
     if (height !== undefined && height > 0) {
       return `<row r="${number}" ht="${Math.min(height, MAX_ROW_POINTS)}" customHeight="1">${xml}</row>`;
     }

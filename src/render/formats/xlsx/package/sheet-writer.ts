@@ -24,21 +24,24 @@ import { columnLetters, escapeXml, type PackagePart } from './xml-text.ts';
 
 /** Excel's limit. */
 const MAX_ROWS = 1_048_576;
-/** Characters of rows written at once: some milliseconds. Between two chunks the event loop runs. */
+/**
+ * How many characters of rows are written at once, which takes a few milliseconds. The event loop runs between two
+ * chunks.
+ */
 const CHUNK_LENGTH = 256 * 1024;
 
 export interface SheetOptions {
   /** Column widths in characters. */
   readonly widths: readonly number[];
-  /** Number of frozen rows and columns. */
+  /** The number of frozen rows and columns. */
   readonly freeze?: { readonly rows: number; readonly columns: number };
-  /** The header of the sheet's table, counted from 1. */
+  /** The row of the table's header, counted from 1. */
   readonly headerRow?: number;
   readonly paper: Paper;
-  /** Of the printed sheet, in per cent; 100 when absent. */
+  /** The scale of the printed sheet, in per cent. Default: 100. */
   readonly scale?: number;
   readonly printTitles?: PrintTitles;
-  /** False keeps the sheet out of print; print areas are ignored. */
+  /** False: the sheet is not printed, and its print areas are ignored. */
   readonly printed: boolean;
   readonly footer: Footer;
   /** Printed above each page but the first. */
@@ -46,26 +49,29 @@ export interface SheetOptions {
   /** ARGB. */
   readonly tab?: string;
   /**
-   * True: texts go into the shared string table, which stays in memory until the workbook is closed. False: inline, for
-   * long sheets. (LibreOffice drops the line breaks of inline texts.)
+   * True: texts go into the shared string table, which stays in memory until the workbook is closed. False: texts are
+   * inline, for long sheets. (LibreOffice drops the line breaks of inline texts.)
    */
   readonly sharedStrings: boolean;
-  /** Position in the workbook, counted from 0; after the sheets written before when absent. */
+  /** Position in the workbook, counted from 0. Default: after the sheets written before. */
   readonly position?: number;
 }
 
 export interface SheetWriter {
-  /** Rows written so far. */
+  /** The number of rows written so far. */
   readonly rowCount: number;
-  /** `height` in points; Excel's default when absent. A missing cell is left empty. Throws `render.failed` over Excel's limit. */
+  /**
+   * Adds a row. `height` is in points; default: Excel's. A missing cell stays empty. Throws `render.failed` above
+   * Excel's limit.
+   */
   addRow(cells: readonly (Cell | undefined)[], height?: number): Promise<void>;
   /** Adds a page break after the last row. */
   addPageBreak(): void;
-  /** Adds cells that are printed, on pages of their own. A sheet without is printed as a whole. */
+  /** Adds cells that are printed on pages of their own. Without any, the whole sheet is printed. */
   addPrintArea(area: CellRange): void;
   /** Adds filter buttons to a range, counted from 1, both ends included. */
   addFilter(from: { row: number; column: number }, to: { row: number; column: number }): void;
-  /** Makes a table of a written range. Requires `canBeTable`, and no filter on the sheet. */
+  /** Turns a written range into a table. Requires `canBeTable`, and no filter on the sheet. */
   addTable(range: TableRange): void;
   addConditionalFormats(formats: readonly ConditionalFormat[]): void;
   /** Call at most once. */
@@ -106,7 +112,7 @@ function addWorksheet(book: WorkbookPackage, name: string, options: SheetOptions
     ],
     pageSetup: {
       orientation: 'landscape',
-      // A fixed scale: "fit to page" would print small text.
+      // The scale is fixed, because "fit to page" would print small text.
       fitToPage: false,
       scale,
       margins: { left: 0.5, right: 0.5, top: 0.6, bottom: 0.7, header: 0.3, footer: 0.3 },
@@ -121,18 +127,18 @@ function addWorksheet(book: WorkbookPackage, name: string, options: SheetOptions
 }
 
 /**
- * The print area of a sheet that stays out of print: no program has a setting for it, but a hidden cell alone gives no
- * page. A hidden sheet would not be printed either, and nobody would find it.
+ * The print area of a sheet that is not printed: no program has a setting for that, but a single hidden cell gives no
+ * page. A hidden sheet would not be printed either, but nobody would find it.
  */
 const hiddenArea = ({ widths }: SheetOptions): CellRange => ({
   rows: { from: 1, to: 1 },
   columns: { from: widths.length, to: widths.length },
 });
 
-/** A sheet has one list of extensions. */
+/** A sheet has a single list of extensions. */
 const extensionsXml = (entries: string): string => (entries === '' ? '' : `<extLst>${entries}</extLst>`);
 
-/** Creates a sheet and what writes its rows. */
+/** Creates a sheet and the writer of its rows. */
 export function createSheetWriter(
   book: WorkbookPackage,
   name: string,
@@ -188,7 +194,7 @@ export function createSheetWriter(
     }
   };
 
-  /** Waits until the zip can take more, and at least one turn of the event loop. */
+  /** Waits until the zip accepts more, and at least one turn of the event loop. */
   const flush = async (): Promise<void> => {
     const writable = stream.write(chunk);
     chunk = '';
@@ -252,11 +258,11 @@ interface SheetLink {
 const linkXml = ({ cell, to }: SheetLink): string =>
   `<hyperlink ref="${cell}" location="${escapeXml(`'${to}'!A1`)}" display="${escapeXml(to)}"/>`;
 
-/** Links to other sheets; '' for none. */
+/** The links to other sheets; '' if there are none. */
 const hyperlinksXml = (links: readonly SheetLink[]): string =>
   links.length === 0 ? '' : `<hyperlinks>${links.map(linkXml).join('')}</hyperlinks>`;
 
-/** Merged ranges, e.g. `A1:C1`; '' for none. */
+/** Merged ranges, e.g. `A1:C1`; '' if there are none. */
 const mergeCellsXml = (ranges: readonly string[]): string =>
   ranges.length === 0
     ? ''
@@ -264,7 +270,7 @@ const mergeCellsXml = (ranges: readonly string[]): string =>
 
 const MAX_COLUMN_INDEX = 16_383;
 
-/** Page breaks after these rows; '' for none. */
+/** Page breaks after these rows; '' if there are none. */
 const rowBreaksXml = (rows: readonly number[]): string =>
   rows.length === 0
     ? ''

@@ -3,10 +3,10 @@ import { columnLetters, escapeXml } from './xml-text.ts';
 
 /** A native sparkline: a small line in a cell. */
 export interface Sparkline {
-  /** Its cell: the row counted from 1, the column from 0. */
+  /** The row is counted from 1, the column from 0. */
   readonly row: number;
   readonly column: number;
-  /** The cells of its points, in one column of a sheet. */
+  /** The cells with its points, in one column of a sheet. */
   readonly points: {
     readonly sheet: string;
     readonly column: number;
@@ -18,7 +18,7 @@ export interface Sparkline {
 
 const COLOUR = `FF${SERIES_COLOURS[0]}`;
 const LAST_COLOUR = `FF${SERIES_COLOURS[1]}`;
-/** A marker of Excel cannot be hollow. */
+/** Excel has no hollow markers, so a partial point is grey. */
 const PARTIAL_COLOUR = `FF${PREVIOUS_PERIOD_COLOUR}`;
 const colours = (last: string): string =>
   `<x14:colorSeries rgb="${COLOUR}"/><x14:colorNegative rgb="${COLOUR}"/><x14:colorAxis rgb="FF000000"/>` +
@@ -37,7 +37,10 @@ const groupXml = (sparklines: readonly Sparkline[], last: string): string =>
     : `<x14:sparklineGroup lineWeight="1.5" displayEmptyCellsAs="gap" last="1">${colours(last)}` +
       `<x14:sparklines>${sparklines.map(sparklineXml).join('')}</x14:sparklines></x14:sparklineGroup>`;
 
-/** The sparklines of a sheet ([MS-XLSX] §2.6.157), as an entry of its extensions; '' for none. An empty cell is a gap. */
+/**
+ * The sparklines of a sheet ([MS-XLSX] §2.6.157), as an entry of its extensions; '' if there are none. An empty cell is
+ * a gap.
+ */
 export function sparklinesExtension(sparklines: readonly Sparkline[]): string {
   if (sparklines.length === 0) return '';
   const [partial, whole] = [true, false].map((ends) => sparklines.filter(({ endsPartial }) => endsPartial === ends));

@@ -2,14 +2,14 @@ import { columnLetters, escapeXml, type PackagePart, toLegalText, XML_DECLARATIO
 
 /** The range of an Excel table, which starts in the first column. */
 export interface TableRange {
-  /** The table's name is derived from it. */
+  /** Used for the table's name. */
   readonly id: string;
   /** Counted from 1. */
   readonly headerRow: number;
   readonly headers: readonly string[];
-  /** Rows below the header; at least one. */
+  /** The number of rows below the header; at least one. */
   readonly rows: number;
-  /** Which headers have a filter button. None: the table has no filter. */
+  /** Which headers have a filter button. If none has, the table has no filter. */
   readonly filters: readonly boolean[];
 }
 
@@ -17,7 +17,7 @@ export interface TableRange {
 const MAX_COLUMN_NAME_LENGTH = 255;
 const MAX_TABLE_NAME_LENGTH = 200;
 
-/** Whether the range can be an Excel table: it has a row and a column, and its headers are unique regardless of case. */
+/** Whether a range can be an Excel table: it has a row and a column, and its headers are unique, ignoring case. */
 export function canBeTable({ rows, headers }: Pick<TableRange, 'rows' | 'headers'>): boolean {
   const names = new Set(headers.map((header) => toLegalText(header).toLowerCase()));
   const unique = names.size > 0 && names.size === headers.length;
@@ -26,7 +26,10 @@ export function canBeTable({ rows, headers }: Pick<TableRange, 'rows' | 'headers
 
 const isColumnName = (header: string): boolean => header !== '' && toLegalText(header).length <= MAX_COLUMN_NAME_LENGTH;
 
-/** E.g. `table_onboarding`: never a cell address (`q1`) or a reserved name, and unique regardless of case. */
+/**
+ * A name such as `table_onboarding`. It is never a cell address (`q1`) or a reserved name, and is unique, ignoring
+ * case.
+ */
 function uniqueTableName(id: string, taken: Set<string>): string {
   const stem = `table_${id.replace(/[^A-Za-z0-9_]/g, '_')}`.slice(0, MAX_TABLE_NAME_LENGTH);
   let name = stem;
@@ -35,11 +38,11 @@ function uniqueTableName(id: string, taken: Set<string>): string {
   return name;
 }
 
-/** A header's text as an attribute, where XML readers turn a plain line break into a space. */
+/** A header's text as an attribute, in which XML readers would turn a plain line break into a space. */
 const headerAttribute = (header: string): string =>
   escapeXml(header).replaceAll('\n', '_x000a_').replaceAll('\t', '_x0009_');
 
-/** The filter of a range, in which a program can show the buttons that are hidden. */
+/** The filter of a range. Hidden buttons can be shown in Excel. */
 function filterXml(range: string, filters: readonly boolean[]): string {
   if (!filters.includes(true)) return '';
   const hidden = filters.map((has, index) => (has ? '' : `<filterColumn colId="${index}" hiddenButton="1"/>`)).join('');
@@ -47,7 +50,8 @@ function filterXml(range: string, filters: readonly boolean[]): string {
 }
 
 /**
- * The part of a table (ECMA-376 part 1 §18.5), without a totals row: Excel would compute it, and totals are the service's.
+ * The part of a table (ECMA-376 part 1 §18.5). It has no totals row: Excel would compute it, but totals must be the
+ * service's.
  * @param taken names of the workbook's earlier tables in lower case; the new one is added
  */
 export function tablePart(table: TableRange, taken: Set<string>): { part: PackagePart; target: string } {

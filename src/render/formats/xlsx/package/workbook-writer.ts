@@ -8,11 +8,13 @@ import type { TextRun } from './sheet-rows.ts';
 import { createSheetWriter, type SheetOptions, type SheetWriter, type WorkbookState } from './sheet-writer.ts';
 import { toLegalText } from './xml-text.ts';
 
-/** On a sheet of figures, 5 takes a quarter less time than 6 for 1 % more bytes; 4 would save little more. */
+/**
+ * For a sheet of figures, level 5 takes a quarter less time than 6 for 1 % more bytes. Level 4 would save little more.
+ */
 const COMPRESSION_LEVEL = 5;
 
 export interface WorkbookFile {
-  /** The texts so far that exceed a cell. */
+  /** Texts so far that are too long for a cell. */
   readonly longTexts: readonly LongText[];
   addSheet(name: string, options: SheetOptions): SheetWriter;
   /** Resolves when the file is complete on disk. */
@@ -27,12 +29,12 @@ export interface WorkbookProperties {
   /** BCP 47. */
   readonly language: string;
   readonly madeAt: Date;
-  /** The name of the sheet for texts that exceed a cell. */
+  /** The name of the sheet for texts that are too long for a cell. */
   readonly longTexts: string;
   readonly words: Words['workbook']['longTexts'];
 }
 
-/** As exceljs writes a text of several pieces. One without emphasis has the font of its cell. */
+/** A text of several parts in the form that exceljs writes. A part without emphasis has the font of its cell. */
 const richText = (runs: readonly TextRun[]) => ({
   richText: runs.map(({ text, emphasis }) => ({
     text: toLegalText(text),
@@ -40,7 +42,7 @@ const richText = (runs: readonly TextRun[]) => ({
   })),
 });
 
-/** Adds texts to the shared string table, each once. The add function of exceljs would count and hash every use. */
+/** Adds each text to the shared string table once. The add function of exceljs would count and hash every use. */
 function sharedStringIds(table: unknown[]): (text: string, runs?: readonly TextRun[]) => number {
   const ids = new Map<string, number>();
   return (text, runs) => {
@@ -54,12 +56,12 @@ function sharedStringIds(table: unknown[]): (text: string, runs?: readonly TextR
 }
 
 /**
- * Creates a workbook that is streamed to disk, with flat memory use. Write one sheet after the other, in their order in
- * the workbook except for those with a `position`. `path` must not exist.
+ * Creates a workbook that is streamed to disk, with constant memory use. Write one sheet after the other, in their
+ * order in the workbook, except for sheets with a `position`. `path` must not exist.
  */
 export function createWorkbookFile(path: string, properties: WorkbookProperties, signal: AbortSignal): WorkbookFile {
   const file = createWriteStream(path, { flags: 'wx' });
-  // exceljs listens for errors only at the end; an earlier one without a listener would end the process.
+  // exceljs listens for errors only at the end. Without a listener, an earlier error would end the process.
   const writeError = new Promise<never>((_, reject) => file.on('error', reject));
   writeError.catch(() => {});
   const book = openPackage(file, {
@@ -89,7 +91,7 @@ export function createWorkbookFile(path: string, properties: WorkbookProperties,
     close: () => Promise.race([closeBook(), writeError]),
     abort: async () => {
       if (file.closed) return;
-      // Not `once`, which rejects on the error of a zip that still writes into the destroyed file.
+      // `once` is not used, because it rejects on the error of a zip that still writes into the destroyed file.
       const closed = new Promise<void>((resolve) => file.once('close', resolve));
       file.destroy();
       await closed;

@@ -10,8 +10,8 @@ export interface PackagePart {
 export const XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
 /**
- * Text as XML 1.0 and Excel allow it: characters that XML cannot contain become U+FFFD, line ends become LF, and texts
- * that look like an escape of Excel (`_x0041_`) are escaped.
+ * Makes text legal in XML 1.0 and Excel: characters that XML cannot contain become U+FFFD, line breaks become LF, and
+ * texts that look like an Excel escape (`_x0041_`) are escaped.
  */
 export function toLegalText(text: string): string {
   return (
@@ -36,6 +36,6 @@ export const escapeXml = (text: string): string =>
         .replaceAll('>', '&gt;')
         .replaceAll('"', '&quot;');
 
-/** `A`, `B`, … `AA` of a column counted from 0. */
+/** The letters of a column counted from 0: `A`, `B`, … `AA`. */
 export const columnLetters = (index: number): string =>
   index < 26 ? String.fromCharCode(65 + index) : columnLetters(Math.floor(index / 26) - 1) + columnLetters(index % 26);

@@ -7,17 +7,20 @@ import type { TextRun } from '../package/sheet-rows.ts';
 import { type CellStyle, STYLES } from '../style/styles.ts';
 import { textWidth } from '../style/text-size.ts';
 
-/** A text across the columns of a sheet. */
+/** A text that spans the columns of a sheet. */
 export interface SheetLine {
   readonly text: string;
   readonly style: CellStyle;
-  /** The same text in pieces, some of them emphasized. */
+  /** The same text in parts, some of them emphasized. */
   readonly runs?: readonly TextRun[];
 }
 
-/** UTF-16 units of a row, of usual and of wide letters: no row of Excel is higher than 409 points, some 30 lines. */
+/**
+ * The most UTF-16 units per row, of usual and of wide letters: Excel's rows are at most 409 points high, about 30
+ * lines.
+ */
 const MAX_ROW_LENGTH = { usual: 2_000, wide: 1_000 } as const;
-/** In characters of a column's width: East Asian letters have almost two. */
+/** From this average width, in characters of a column, a text has wide letters: East Asian ones have almost two. */
 const WIDE_LETTER = 1.3;
 
 interface NoteStyles {
@@ -25,12 +28,14 @@ interface NoteStyles {
   readonly item: CellStyle;
 }
 
-/** Of a comment on a section. */
+/** The styles of a comment on a section. */
 const MARKED: NoteStyles = { paragraph: STYLES.comment, item: STYLES.commentItem };
-/** Of a comment with a heading of its own. */
+/** The styles of a comment below a heading of its own. */
 const PLAIN: NoteStyles = { paragraph: STYLES.text, item: STYLES.textItem };
 
-/** The lines of a note: one for each paragraph and item, more for a very long one; what it asks for comes last. */
+/**
+ * The lines of a comment: one for each paragraph and list item, and more for a very long one. Its requests come last.
+ */
 function noteSheetLines({ blocks }: PackComment, styles: NoteStyles, { review }: Words): SheetLine[] {
   const asked = askedLines(blocks);
   const part = (text: string, lines: readonly BlockLine[]): SheetLine[] =>

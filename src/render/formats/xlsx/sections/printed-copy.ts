@@ -6,17 +6,17 @@ import { textRowPoints, totalWidth } from '../style/text-size.ts';
 import { MAX_VALUE_WIDTH } from './grid/column-width.ts';
 import type { Grid } from './grid/grid.ts';
 
-/** A grid of few rows with its columns as rows, for paper: the table itself stays on the screen. */
+/** A copy of a grid with few rows, for paper, with its columns as rows. The table itself stays on the screen. */
 export interface PrintedCopy {
   readonly rows: readonly {
     readonly cells: readonly (Cell | undefined)[];
     readonly points: number;
-    /** Of its figures. */
+    /** The conditional format of its figures. */
     readonly change?: ConditionalFormat['kind'];
   }[];
-  /** Rows at its top that name its columns. */
+  /** The number of rows at the top that name the columns. */
   readonly labels: number;
-  /** Columns of the sheet that it takes. */
+  /** The number of the sheet's columns that it takes. */
   readonly columns: number;
   readonly characters: number;
   readonly points: number;
@@ -25,7 +25,7 @@ export interface PrintedCopy {
 const LABEL_CHARACTERS = 38;
 const MIN_VALUE_CHARACTERS = 15;
 
-/** Numbers of neighbouring columns that are together at least as wide as wanted; undefined where there are too few. */
+/** Combines adjacent columns until each group is as wide as wanted; undefined if there are too few columns. */
 function spansOf(widths: readonly number[], wanted: readonly number[]): number[] | undefined {
   let column = 0;
   const spans = wanted.map((characters) => {
@@ -43,7 +43,7 @@ function spansOf(widths: readonly number[], wanted: readonly number[]): number[]
 const numberFormat = ({ style: { numFmt } }: Cell): Pick<Cell['style'], 'numFmt'> =>
   numFmt === undefined ? {} : { numFmt };
 
-/** The copy of a grid; undefined where it does not fit across a page. */
+/** The copy of a grid; undefined if it does not fit across a page. */
 export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   const lines = [...grid.rows];
   const columns = grid.totals === undefined ? lines : [...lines, grid.totals];

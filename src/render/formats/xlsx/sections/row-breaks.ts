@@ -1,59 +1,62 @@
-/** What is printed of a table, in points. */
+/** The printed parts of a table, in points. */
 export interface PrintedRows {
   readonly heights: readonly number[];
-  /** Of a page. */
+  /** The height of a page. */
   readonly page: number;
-  /** Of the header, which every page repeats. */
+  /** The height of the header, which every page repeats. */
   readonly header: number;
-  /** Above the header, on the first page only. */
+  /** The height of what is above the header, on the first page only. */
   readonly head: number;
-  /** The part of it that has marks on it: a chart has much white. */
+  /** The part of `head` that is visibly used: a chart has much white space. */
   readonly headUse: number;
-  /** Of the totals below the last row. */
+  /** The height of the totals below the last row. */
   readonly totals: number;
-  /** Of the notes below the totals, on the first page of columns only. */
+  /** The height of the notes below the totals, only on pages with the first columns. */
   readonly notes: number;
-  /** Pages of columns: each of them breaks at the same rows. */
+  /** How many pages the columns take side by side. All of them break at the same rows. */
   readonly across: number;
 }
 
-/** Where the pages of a table end. */
+/** Where the printed pages of a table end. */
 export interface RowBreaks {
-  /** The header begins a page: what is above it takes one of its own. */
+  /** The header begins a new page. What is above it has a page of its own. */
   readonly beforeHeader: boolean;
-  /** After how many rows a page ends. */
+  /** The numbers of rows after which a page ends. */
   readonly after: readonly number[];
 }
 
 export const NO_BREAKS: RowBreaks = { beforeHeader: false, after: [] };
 
-/** The pages of many rows are not measured: the last rows begin one, so that their totals do not. */
+/**
+ * The page breaks of a table with so many rows that they are not measured. The last rows begin a page, so that the
+ * totals never do alone.
+ */
 export const unmeasuredBreaks = (rows: number, totals: number): RowBreaks =>
   totals > 0 && rows > MAX_UNBROKEN_ROWS ? { beforeHeader: false, after: [rows - MIN_FIRST_ROWS] } : NO_BREAKS;
 
-/** So few rows beside a chart share its page. */
+/** Up to this many rows beside a chart share its page. */
 const MAX_UNBROKEN_ROWS = 100;
-/** A page that is less in use is nearly empty. A quarter counts on paper, margins included. */
+/** A page that is used less than this looks almost empty: with margins, a quarter of the paper. */
 const MIN_SHARE = 0.3;
-/** Pages that are more in use are all good enough: then the number of pages decides. */
+/** Pages that are used more than this are good enough. Then only the number of pages decides. */
 const GOOD_SHARE = 0.4;
-/** Rows that stay with the header on the first page. */
+/** The least number of rows that stay with the header on the first page. */
 const MIN_FIRST_ROWS = 3;
-/** Pages that are tried beyond the fewest. */
+/** How many pages more than the minimum are tried. */
 const MORE_PAGES = 1;
-/** Below the header a page has space for rows; points. */
+/** The least space for rows below the header of a page, in points. */
 const MIN_BODY = 60;
 
 /**
- * Page breaks that leave no page nearly empty.
+ * Finds page breaks that leave no page almost empty.
  *
- * A table on one page of columns flows from page to page; only where the last one would be nearly empty does it share the
- * rows of the page before. The pages of further columns break at the same rows: there the rows are spread so that the
- * emptiest page is as full as possible, on few pages.
+ * If all columns fit on a page, the table flows from page to page. Only if the last page would be almost empty, it gets
+ * some rows of the page before. If the columns take several pages, all of them break at the same rows: the rows are
+ * spread so that the emptiest page is as full as possible, on few pages.
  */
 export function rowBreaks(rows: PrintedRows): RowBreaks {
   const body = rows.page - rows.header;
-  // What does not fit above the header flows over whole pages.
+  // A head that is higher than a page flows over whole pages.
   const head = rows.head % rows.page;
   if (body < MIN_BODY || rows.heights.length === 0) return NO_BREAKS;
   const sums = prefixSums(rows.heights);
@@ -70,14 +73,14 @@ const prefixSums = (heights: readonly number[]): number[] => {
 
 const between = (sums: readonly number[], from: number, to: number): number => (sums[to] ?? 0) - (sums[from] ?? 0);
 
-/** The rows that fit into `points` from row `from` on; at least one. */
+/** How many rows from `from` on fit into `points`; at least one. */
 function fitting(sums: readonly number[], from: number, points: number): number {
   let to = from + 1;
   while (to < sums.length - 1 && between(sums, from, to + 1) <= points) to += 1;
   return to;
 }
 
-/** One break at most: before the last page, where that would be nearly empty. */
+/** At most one break: before the last page, if that would be almost empty. */
 function flowingBreaks({ heights, page, header, totals, notes }: PrintedRows, head: number, sums: readonly number[]) {
   const count = heights.length;
   const body = page - header;
@@ -91,7 +94,7 @@ function flowingBreaks({ heights, page, header, totals, notes }: PrintedRows, he
     end = fitting(sums, end, body);
   }
   const overflow = between(sums, start, count) + (start === 0 ? above : 0) + tail > body;
-  // The rows of the last page fit, what is below them does not: it takes rows with it.
+  // If the last rows fit on the page but what is below them does not, it takes rows to the next page.
   if (overflow) [before, start] = [start, count];
   const last = header + between(sums, start, count) + tail;
   // Totals never begin a page: the last rows go with them.
@@ -108,10 +111,10 @@ function flowingBreaks({ heights, page, header, totals, notes }: PrintedRows, he
 }
 
 interface Spread extends RowBreaks {
-  /** Points of the emptiest page that counts; all that are good enough count the same. */
+  /** Points used on the emptiest page that counts. All pages that are good enough count the same. */
   readonly least: number;
   readonly pages: number;
-  /** The smaller, the more even. */
+  /** Smaller is more even. */
   readonly unevenness: number;
 }
 
@@ -121,7 +124,7 @@ const isBetter = (one: Spread, other: Spread | undefined): boolean =>
   (one.least === other.least && one.pages < other.pages) ||
   (one.least === other.least && one.pages === other.pages && one.unevenness < other.unevenness);
 
-/** The best of all ways to break the rows, with the rows below what is above them, and on pages of their own. */
+/** Tries all ways to break the rows, both directly below the head and on pages of their own, and returns the best. */
 function spreadBreaks(rows: PrintedRows, head: number, sums: readonly number[]): RowBreaks {
   let best: Spread | undefined;
   for (const beforeHeader of head > 0 ? [false, true] : [false]) {
@@ -141,7 +144,7 @@ interface Step {
   readonly unevenness: number;
 }
 
-/** For each number of pages the best breaks, from the fewest pages on. */
+/** The best breaks for each number of pages, beginning with the fewest. */
 function spreads(
   { heights, page, header, totals, notes }: PrintedRows,
   head: number,
@@ -150,9 +153,9 @@ function spreads(
   const count = heights.length;
   const body = page - header;
   const good = page * GOOD_SHARE;
-  // Notes that fit nowhere flow on.
+  // Notes that fit on no page flow on.
   const tail = totals + (totals + notes <= body ? notes : 0);
-  /** By number of pages, then by number of rows on them. */
+  /** Indexed by the number of pages, then by the number of rows on them. */
   const steps: (Step | undefined)[][] = [];
   const found: Spread[] = [];
   for (let pages = 1; pages <= count && found.length <= MORE_PAGES; pages += 1) {
@@ -167,7 +170,7 @@ function spreads(
         const load = above + height + (to === count ? tail : 0);
         if (load > body && (to > from + 1 || above > 0)) break;
         if (previous === undefined && head > 0 && to < Math.min(MIN_FIRST_ROWS, count)) continue;
-        // The pages of further columns have neither what is above nor the notes.
+        // Pages with further columns have neither the head nor the notes.
         const used = header + height + (to === count ? totals : 0);
         const least = Math.min(earlier?.least ?? good, used);
         const unevenness = (earlier?.unevenness ?? 0) + used ** 2;

@@ -14,35 +14,38 @@ import { shownAs } from './grid/headings.ts';
 /** A column of a scorecard. */
 export interface ScorecardColumn {
   readonly kind: 'label' | 'figure' | 'range' | 'trend';
-  /** Unique in the scorecard: it names the column of the Excel table. It may show a shorter text. */
+  /** Unique in the scorecard, because it names the column of the Excel table. The cell may show a shorter text. */
   readonly header: Cell;
-  /** As the header cell shows it. */
+  /** The text that the header cell shows. */
   readonly heading: string;
-  /** Characters. */
+  /** In characters. */
   readonly width: number;
   readonly cell: (row: ScorecardRow) => Cell;
 }
 
-/** Headings of so many characters wrap to two lines in columns that are not wider. */
+/** Headings with up to this many characters wrap to two lines in narrower columns. */
 const MAX_HEADING_WIDTH = 18;
 
-/** Widths of a scorecard, in characters, and the lines that a heading may take. */
+/** The widths of a scorecard in characters, and the most lines of a heading. */
 interface Spacing {
   readonly lines: number;
   readonly figure: number;
   readonly trend: number;
-  /** A longer range takes two lines. */
+  /** A longer usual range takes two lines. */
   readonly range: number;
 }
 
 const ROOMY: Spacing = { lines: 2, figure: 11, trend: 20, range: 22 };
-/** Where the columns are wider than a page. */
+/** Used if the columns would be wider than a page. */
 const NARROW: Spacing = { lines: 3, figure: 9, trend: 14, range: 15 };
 
-/** Of a bold letter. */
+/** The width of a bold letter. */
 const LETTER_WIDTH = 1.15;
 
-/** The smallest width in which a heading takes so many lines and breaks no word; the largest where none does. */
+/**
+ * The smallest width in which a heading takes at most this many lines without a broken word; the largest width if none
+ * does.
+ */
 function widthOfHeading(heading: string, { lines, figure }: Spacing): number {
   const longestWord = Math.max(0, ...heading.split(/\s+/).map((word) => word.length));
   for (let width = Math.max(figure, Math.ceil(longestWord * LETTER_WIDTH) + 1); width <= MAX_HEADING_WIDTH; width += 1)
@@ -57,11 +60,11 @@ const STATUS_WIDTH = 15;
 const MIN_LABEL_WIDTH = 26;
 const MAX_LABEL_WIDTH = 52;
 
-/** The label with the unit where the cell does not name it: per cents do. */
+/** The label, with the unit if the cell does not name it. Percentages do. */
 export const scorecardLabel = ({ label, unit }: ScorecardRow): string =>
   unit === '' || unit === '%' ? label : `${label} (${unit})`;
 
-/** Cells of figures: numbers in their own format, with a dash for an undefined one. */
+/** Creates cells of figures: numbers in their own format, or a dash for an undefined figure. */
 function figureCells(words: Words, locale: string) {
   const styleOf = createDataStyles(words, locale);
   const withTone = createToneStyles();
@@ -77,7 +80,7 @@ function figureCells(words: Words, locale: string) {
     const cell = { value: toCellValue(value, quantity), style: styleOf(shown, false) };
     return few === undefined ? cell : { ...cell, style: greyed(cell.style, few) };
   };
-  /** With the number of cases behind it. */
+  /** The grey style, with the number of cases. */
   const greyed = (style: CellStyle, few: string): CellStyle => ({
     ...style,
     numFmt: withSuffix(style.numFmt ?? '', few),
@@ -92,7 +95,7 @@ const decimalsOfRow = ({ figure, target, watch }: ScorecardRow): number | undefi
     ? undefined
     : judgedDecimals(figure.value, { target: target.value, watch }, figure.quantity);
 
-/** The rounding of a figure beside a judged one: not coarser. */
+/** The rounding of a figure beside a judged one: at least as fine. */
 function earlierRounding(row: ScorecardRow, { value, quantity }: PackFigure): Rounding | undefined {
   const decimals = decimalsOfRow(row);
   if (decimals === undefined || value === null) return undefined;
@@ -100,7 +103,7 @@ function earlierRounding(row: ScorecardRow, { value, quantity }: PackFigure): Ro
   return own.bound === undefined ? { decimals: Math.max(decimals, own.decimals) } : own;
 }
 
-/** The columns of a scorecard, the label first. */
+/** The columns of a scorecard; the label comes first. */
 export function scorecardColumns(
   scorecard: Scorecard,
   words: Words,
@@ -115,12 +118,12 @@ export function scorecardColumns(
   const rows = groups.flatMap((group) => group.rows);
   const widest = (textOf: (row: ScorecardRow) => string): number =>
     rows.reduce((most, row) => Math.max(most, textOf(row).length + FIGURE_PADDING), spacing.figure);
-  /** The label has the unit of its figures. */
+  /** The unit of the figures is in the label. */
   const withoutUnit = (text: string, { unit }: ScorecardRow): string =>
     text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text;
   const widthFor = (figureOf: (row: ScorecardRow) => PackFigure | undefined): number =>
     widest((row) => withoutUnit(figureOf(row)?.text ?? '', row));
-  /** A cell shows a change in words as a number. */
+  /** The width of a change. Its text has words, but a cell shows it as a number. */
   const widthOfChange = (index: number): number =>
     ARROW_CHARACTERS +
     widest((row) => {

@@ -12,14 +12,14 @@ import { LINE_POINTS, measuredLineCount, textRowPoints, totalWidth } from '../st
 import type { WorkbookContext } from '../workbook-context.ts';
 import { type ScorecardColumn, scorecardColumns, scorecardLabel } from './scorecard-columns.ts';
 
-/** A scorecard with the widths of its columns: together at least as wide as the page. */
+/** A scorecard with the widths of its columns. Together they are at least as wide as the page. */
 export interface ScorecardLayout {
   readonly scorecard: Scorecard;
   readonly columns: readonly ScorecardColumn[];
   readonly widths: readonly number[];
-  /** Of the printed sheet, in per cent: all columns fit across. */
+  /** The scale of the printed sheet, in per cent, so that all columns fit across. */
   readonly scale: number;
-  /** Of all its rows. */
+  /** The height of all its rows. */
   readonly points: number;
 }
 
@@ -33,7 +33,7 @@ const headingLines = (heading: string, width: number): number =>
 const headerPoints = (columns: readonly ScorecardColumn[], widths: readonly number[]): number =>
   Math.max(1, ...columns.map(({ heading }, index) => headingLines(heading, widths[index] ?? 1))) * LINE_POINTS + 5;
 
-/** The height of a row: labels and usual ranges wrap. */
+/** The height of a row, in which labels and usual ranges wrap. */
 const rowPoints = (row: ScorecardRow, columns: readonly ScorecardColumn[], widths: readonly number[]): number =>
   Math.max(
     ROW_POINTS,
@@ -43,7 +43,7 @@ const rowPoints = (row: ScorecardRow, columns: readonly ScorecardColumn[], width
     }),
   );
 
-/** Places the columns of a scorecard on a page. The label takes the width that is left. */
+/** Fits the columns of a scorecard to a page. The label takes the width that is left. */
 export function layoutScorecard(
   scorecard: Scorecard,
   page: Page,
@@ -54,7 +54,7 @@ export function layoutScorecard(
   const roomy = scorecardColumns(scorecard, words, locale, { narrow: false });
   const columns = excessOf(roomy) > 0 ? scorecardColumns(scorecard, words, locale, { narrow: true }) : roomy;
   const wanted = columns.map(({ width }) => width);
-  // Labels wrap; figures do not.
+  // Labels wrap, but figures do not.
   const excess = Math.max(0, excessOf(columns));
   const narrow = wanted.map((width, index) => (index === 0 ? Math.max(MIN_LABEL_WIDTH, width - excess) : width));
   const scale = scaleForWidth(totalWidth(narrow), page);
@@ -70,7 +70,7 @@ export function layoutScorecard(
   return { scorecard, columns, widths, scale, points };
 }
 
-/** Pixels, in a row of `ROW_POINTS`. */
+/** In pixels, in a row of `ROW_POINTS`. */
 const PICTURE_HEIGHT = 18;
 const PIXELS_PER_CHARACTER = 7;
 const PICTURE_MARGIN = 6;
@@ -79,7 +79,10 @@ const LINE_COLOURS = { line: `#${SERIES_COLOURS[0]}`, last: `#${SERIES_COLOURS[1
 
 type PictureSize = Pick<PictureDrawing, 'width' | 'height'>;
 
-/** The sparkline of a row as a picture, for programs that draw none. @param at its row and column, counted from 0 */
+/**
+ * The sparkline of a row as a picture, for programs that do not draw sparklines.
+ * @param at its row and column, counted from 0
+ */
 const sparklinePicture = (
   { label, trend, trendText = '' }: ScorecardRow,
   at: { readonly row: number; readonly column: number; readonly points: number },
@@ -101,9 +104,9 @@ const sparklinePicture = (
 });
 
 /**
- * Writes header and rows of a scorecard below the rows that a sheet has, with its sparklines. Without subheadings it is
- * an Excel table.
- * @param id of its section; undefined where it has none
+ * Writes header and rows of a scorecard, with its sparklines, below the existing rows of a sheet. Without subheadings
+ * it is an Excel table.
+ * @param id id of its section; undefined if it has none
  * @returns the row of its header
  */
 export async function writeScorecard(

@@ -31,7 +31,7 @@ export const quietLines = (texts: readonly string[]): SheetLine[] =>
 
 /**
  * The lines between the title of a section and its figures.
- * @param more facts of one sheet of several
+ * @param more facts about this sheet, if the section has several
  */
 export function introduction(
   { takeaway, description, facts, warnings, comments }: PackSection,
@@ -47,5 +47,5 @@ export function introduction(
   ];
 }
 
-/** The lines below its figures. */
+/** The lines below a section's figures. */
 export const footnotes = ({ notes, legend }: PackSection): SheetLine[] => quietLines([...notes, ...legend]);

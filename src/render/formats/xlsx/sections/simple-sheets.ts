@@ -13,10 +13,10 @@ import {
 import { layoutScorecard, writeScorecard } from './scorecard.ts';
 import { footnotes, introduction, linesPoints, writeLines } from './sheet-lines.ts';
 
-/** A line of paragraphs is no longer than this: longer ones are hard to read. */
+/** The longest line of a paragraph; longer ones are hard to read. */
 const PARAGRAPH_CHARACTERS = 100;
 
-/** A section of paragraphs. */
+/** Writes a text section. */
 export async function writeTextSheet(
   book: WorkbookFile,
   context: WorkbookContext,
@@ -44,7 +44,7 @@ export async function writeTextSheet(
   await sheet.close();
 }
 
-/** A section with metrics as rows. */
+/** Writes a section with metrics as rows. */
 export async function writeScorecardSheet(
   book: WorkbookFile,
   context: WorkbookContext,

@@ -19,19 +19,19 @@ import { type PrintedCopy, printedCopy } from './printed-copy.ts';
 import { type RowBreaks, rowBreaks, unmeasuredBreaks } from './row-breaks.ts';
 import { linesPoints, type SheetLine } from './sheet-lines.ts';
 
-/** Where the chart of a section goes: distances from the left edge in characters. */
+/** Where the chart of a section goes. Distances from the left edge are in characters. */
 export interface PlacedChart {
   readonly beside: boolean;
   readonly left: number;
   readonly right: number;
-  /** Above the table: rows of its own. Beside it: rows that it covers. */
+  /** Above the table: the number of its own rows. Beside it: the number of rows that it covers. */
   readonly rows: number;
   readonly rowPoints: number;
-  /** No row of the table would fit below it. */
+  /** No row of the table would fit below it on its page. */
   readonly ownPage: boolean;
 }
 
-/** A sheet with a table: its columns, its rows above the table, its pages. */
+/** The layout of a sheet with a table: its columns, the rows above the table, its pages. */
 export interface TableLayout {
   readonly widths: readonly number[];
   readonly lines: LineWidth;
@@ -43,53 +43,56 @@ export interface TableLayout {
   readonly scale: number;
   readonly keys: number;
   readonly pages: readonly ColumnSpan[];
-  /** Of the printed rows: those of the copy where there is one. */
+  /** The page breaks of the printed rows: those of the copy, if there is one. */
   readonly breaks: RowBreaks;
-  /** Printed in place of the table. */
+  /** Printed instead of the table. */
   readonly copy?: PrintedCopy;
-  /** All of it is printed on one page. */
+  /** The whole sheet is printed on one page. */
   readonly onePage: boolean;
   /** The first row of the copy, counted from 1. */
   readonly copyRow: number;
 }
 
-/** What a sheet shows around and in its grid. */
+/** The content of a sheet around the grid and in it. */
 export interface SheetContent {
   readonly title: string;
   readonly above: readonly SheetLine[];
   readonly below: readonly SheetLine[];
-  /** Rows that are printed. */
+  /** The number of rows that are printed. */
   readonly rows: number;
   /** Whether all rows of the grid are on this sheet. */
   readonly whole: boolean;
   readonly chart: { readonly chart: Chart; readonly place: ChartPlace } | undefined;
 }
 
-/** Between the lines above and chart or table. */
+/** The height between the lines above and the chart or table. */
 export const SPACER_POINTS = 5;
-/** Heights are rounded to pixels. */
+/** Tolerance in points, because heights are rounded to pixels. */
 const ROUNDING_POINTS = 3;
-/** Between a chart and the table below it. */
+/** The height between a chart and the table below it. */
 export const CHART_GAP_POINTS = 6;
 
-/** A chart beside its table is at least this wide, in characters. */
+/** The smallest width of a chart beside its table, in characters. */
 const MIN_CHART_CHARACTERS = 44;
 const CHART_CHARACTERS = 64;
 const BESIDE_GAP = 2;
 const BESIDE_ROWS = 18;
-/** Maximum height of frozen rows: more would leave a small screen no space for the figures. */
+/** Maximum height of frozen rows: higher ones would leave no space for the figures on a small screen. */
 const MAX_FROZEN_POINTS = 200;
-/** Rows of a chart may be so low, in points, where its table then is on the same page. */
+/** The smallest height of a chart's rows in points, if that brings its table onto the same page. */
 const MIN_CHART_ROW_POINTS = 10.5;
-/** Share of a chart's height that has marks on it. */
+/** The share of a chart's height that is visibly used. */
 const CHART_USE = 0.6;
-/** Below a chart there is space for at least so many rows of the table. */
+/** There must be space for at least this many table rows below a chart. */
 const MIN_ROWS_BELOW_CHART = 4;
-/** Rows of more tables are not measured: their pages break where they are full. */
+/** Longer tables are not measured: their pages break when they are full. */
 const MAX_MEASURED_ROWS = 1000;
-/** A table over several pages of columns that takes less of each is printed with its columns as rows. */
+/**
+ * If the columns take several pages and use less than this share of each, the table is printed with its columns as
+ * rows.
+ */
 const MIN_PAGE_SHARE = 0.4;
-/** More label columns than these are not frozen. */
+/** If there are more label columns than this, they are not frozen. */
 const MAX_FROZEN_COLUMNS = 3;
 
 /** Columns that a page break must not separate. */
@@ -106,16 +109,16 @@ function columnGroups(groups: readonly (string | undefined)[], keys: number): Co
 
 /** A table on paper. */
 interface PrintedTable {
-  /** At 100 %. */
+  /** The page at a scale of 100 %. */
   readonly page: Page;
-  /** In per cent, by the table's width. */
+  /** In per cent, from the table's width. */
   readonly scale: number;
   readonly pages: readonly ColumnSpan[];
-  /** The height of the table and of what is below it, in points. */
+  /** The height of the table and of everything below it, in points. */
   readonly figures: number;
 }
 
-/** The fields of a list name nothing but themselves: its first one is the key. */
+/** The number of key columns. In a list, where all columns are labels, it is the first one. */
 const keyColumns = ({ labels, header }: Grid): number => (labels === header.length ? Math.min(1, labels) : labels);
 
 function placeChart(
@@ -140,7 +143,7 @@ function placeChart(
   const head = titlePoints(title, width.characters) + linesPoints(above, width) + SPACER_POINTS;
   const count = chartRows(chart.chart, pageAt(page, scale), head);
   const placed = { beside: false, left: 0, right: width.characters, rows: count };
-  // A chart that is a little lower leaves its table on the same page.
+  // A chart that is a little lower leaves room for its table on the same page.
   const left = Math.floor((4 * (pageAt(page, MIN_SCALE).points - head - CHART_GAP_POINTS - figures)) / count) / 4;
   if (canBeLower(chart.chart) && left >= MIN_CHART_ROW_POINTS && left < CHART_ROW_POINTS) {
     return { ...placed, rowPoints: left, ownPage: false };
@@ -151,7 +154,8 @@ function placeChart(
 }
 
 /**
- * Freezes the header with the rows above it, unless they are too high, and the label columns, unless they are many.
+ * Freezes the header with the rows above it, unless these are too high, and the label columns, unless there are too
+ * many.
  */
 function freezePanes(grid: Grid, headerRow: number, points: number): Pick<SheetOptions, 'freeze'> {
   const rows = points > MAX_FROZEN_POINTS ? 0 : headerRow;
@@ -159,7 +163,7 @@ function freezePanes(grid: Grid, headerRow: number, points: number): Pick<SheetO
   return rows + columns === 0 ? {} : { freeze: { rows, columns } };
 }
 
-/** The heights of the rows that are printed, in points; undefined of more than are measured. */
+/** The heights of the printed rows, in points; undefined if there are too many to measure. */
 function rowHeights(grid: Grid, { rows, whole }: SheetContent): number[] | undefined {
   if (!whole || rows > MAX_MEASURED_ROWS) return undefined;
   const heights: number[] = [];
@@ -170,7 +174,7 @@ function rowHeights(grid: Grid, { rows, whole }: SheetContent): number[] | undef
   return heights;
 }
 
-/** A table of few rows and many columns, for paper. */
+/** The copy for paper of a table with few rows and many columns. */
 function copyForPaper(grid: Grid, content: SheetContent, page: Page, scale: number): PrintedCopy | undefined {
   if (!content.whole || grid.count === 0 || content.rows < grid.count) return undefined;
   const small = gridPoints(grid, content.rows) < pageAt(page, scale).points * MIN_PAGE_SHARE;
@@ -185,7 +189,7 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
   const pages = copy === undefined ? split.pages : [{ from: 0, to: copy.columns - 1 }];
   const only = split.pages.length === 1;
   const characters = totalWidth(grid.widths);
-  // The smallest scale gives a chart beside its table space that it would not have otherwise.
+  // At the smallest scale a chart beside its table may get space that it would not have otherwise.
   const wanted = content.chart?.place === 'beside' ? characters + BESIDE_GAP + CHART_CHARACTERS : 0;
   const total = Math.max(page.characters, Math.min(wanted, pageAt(page, MIN_SCALE).characters));
   const filler = only ? total - characters : 0;
@@ -205,7 +209,7 @@ export function layoutTable(grid: Grid, content: SheetContent, page: Page): Tabl
   const printedScale = scaleForHeight(points, page, scale);
   const totals = content.rows < grid.count ? 0 : totalsPoints(grid);
   const aboveChart = placed === undefined || placed.beside ? 0 : placed.rows + (placed.ownPage ? 0 : 1);
-  // The table follows its copy, the notes and two empty rows.
+  // The table comes after its copy, the notes and two empty rows.
   const aboveTable = copy === undefined ? 0 : copy.rows.length + content.below.length + 2;
   const headerRow = 3 + content.above.length + aboveChart + aboveTable + headerRows(grid);
   const high = copy === undefined ? 0 : MAX_FROZEN_POINTS;

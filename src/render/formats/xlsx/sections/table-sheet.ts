@@ -21,30 +21,30 @@ import { NO_BREAKS, type RowBreaks } from './row-breaks.ts';
 import { footnotes, introduction, quietLines, type SheetLine, writeLines } from './sheet-lines.ts';
 import { CHART_GAP_POINTS, layoutTable, SPACER_POINTS, type TableLayout } from './table-layout.ts';
 
-/** Sections up to this size use the shared string table, which stays in memory until the workbook is closed. */
+/** Up to this many rows, a section uses the shared string table, which stays in memory until the workbook is closed. */
 const MAX_SHARED_ROWS = 20_000;
 
 type TableSection = SectionOf<'table' | 'exceptions'>;
 
-/** The part of a section that one sheet shows. */
+/** The part of a section on one sheet. */
 interface SheetSlice {
   readonly name: string;
   /** The id of the Excel table. */
   readonly id: string;
   readonly title: string;
   readonly above: readonly SheetLine[];
-  /** Rows of the grid. */
+  /** The number of rows of the grid. */
   readonly count: number;
   readonly first: boolean;
-  /** The last sheet has totals and notes. */
+  /** This is the last sheet, which has totals and notes. */
   readonly last: boolean;
 }
 
-/** The title of one sheet of a section, with its part number where there are several. */
+/** The title of one sheet of a section, with its part number if there are several. */
 export const sliceTitle = (title: string, part: number, parts: number, { workbook }: Words): string =>
   parts === 1 ? title : workbook.part(isolateBidi(title), part + 1, parts);
 
-/** Splits the rows of a section over its sheets. */
+/** Splits the rows of a section into sheets. */
 function sliceRows(
   section: TableSection,
   grid: Grid,
@@ -70,7 +70,7 @@ function sliceRows(
   });
 }
 
-/** Notes that only this workbook needs: what its colours mean, and what its chart leaves out. */
+/** Notes for this workbook only: what its colours mean, and what its chart leaves out. */
 function ownNotes({ chart, table }: TableSection, grid: Grid, { workbook, chart: texts }: Words): string[] {
   const colours = grid.rowChanges ?? grid.conditionalFormats;
   const omitted = chart?.chart.omitted ?? [];
@@ -81,7 +81,7 @@ function ownNotes({ chart, table }: TableSection, grid: Grid, { workbook, chart:
   ];
 }
 
-/** The chart above the table, in rows of its own, or beside it, over the rows of the table. */
+/** Writes the chart above the table, in rows of its own, or beside the table, over its rows. */
 async function writeChart(
   sheet: SheetWriter,
   section: TableSection,
@@ -116,7 +116,7 @@ async function writeCopy(sheet: SheetWriter, { rows }: PrintedCopy, breaks: RowB
   }
 }
 
-/** The cells of one sheet that are printed: a page of columns each. */
+/** Adds the print areas of a sheet: one for each page of columns. */
 function addPrintAreas(
   sheet: SheetWriter,
   { pages, widths, copy }: TableLayout,
@@ -136,8 +136,8 @@ function addPrintAreas(
 }
 
 /**
- * Writes a section with a table: title, facts, warnings, chart, figures, the service's totals, notes. It takes one sheet,
- * or several when the section has more rows than a sheet may have.
+ * Writes a section with a table: title, facts, warnings, chart, figures, the service's totals, notes. It takes several
+ * sheets if the section has more rows than a sheet may have.
  */
 export async function writeTableSheets(
   book: WorkbookFile,

@@ -21,14 +21,14 @@ import { sectionGrid } from './grid/section-grid.ts';
 import { footnotes, introduction, linesPoints, writeLines } from './sheet-lines.ts';
 
 const MAX_PANELS_PER_ROW = 3;
-/** So few panels are drawn two side by side. */
+/** Up to this many panels are drawn large, two side by side. */
 const MAX_LARGE_PANELS = 4;
 const MIN_BAND_ROWS = 9;
 const MAX_BAND_ROWS = 17;
-/** Bands of small charts on a page. */
+/** How many bands of small charts a page holds. */
 const BANDS_PER_PAGE = 3;
 
-/** The bands of small charts: rows of `CHART_ROW_POINTS` each, and bands before which a page begins. */
+/** Bands of small charts: the rows of each, `CHART_ROW_POINTS` high, and the bands that begin a page. */
 interface Bands {
   readonly abreast: number;
   readonly rows: number;
@@ -53,7 +53,7 @@ function panelDrawings(
 ): SheetDrawing[] {
   const range = panels.get(section.table.id);
   if (range === undefined) return [];
-  // The same block as on the data sheet, whose columns the charts refer to.
+  // The same block as on the data sheet, because the chart refers to its columns.
   const { categories, series } = panelBlock('', '', { target: '', band: '' }, section.panels);
   let column = 0;
   return section.panels.map((panel: TrendPanel, index): SheetDrawing => {
@@ -87,7 +87,7 @@ function panelDrawings(
   });
 }
 
-/** A section of small charts. Their figures are a table below, which is not printed. */
+/** Writes a section of small charts. Their figures are in a table below, which is not printed. */
 export async function writeTrendSheet(
   book: WorkbookFile,
   context: WorkbookContext,
@@ -99,7 +99,7 @@ export async function writeTrendSheet(
   const grid = sectionGrid(dataset, table, columns, PLAIN_HEADINGS, words, locale, section.cells, panels);
   const filler = page.characters - totalWidth(grid.widths);
   const widths = filler >= 1 ? [...grid.widths, filler] : grid.widths;
-  // The table may be wider than the page; the charts are not.
+  // The table may be wider than the page, but the charts may not.
   const onPage = widths.findIndex((_, index) => totalWidth(widths.slice(0, index + 1)) > page.characters + 0.5);
   const shown = onPage === -1 ? widths : widths.slice(0, Math.max(1, onPage));
   const lines = { columns: shown.length, characters: totalWidth(shown) };
@@ -110,7 +110,7 @@ export async function writeTrendSheet(
   const sheet = book.addSheet(name, {
     widths,
     paper: page.paper,
-    // Charts have a least height: the notes below them stay on their page all the same.
+    // Charts have a least height. The notes below them must nevertheless stay on their page.
     scale: scaleForHeight(around + Math.min(BANDS_PER_PAGE, bands.count) * bands.rows * CHART_ROW_POINTS, page, 100),
     printed: section.printed,
     footer: footerOf(context),

@@ -7,14 +7,14 @@ import { borderLine, type CellStyle, COLOURS, fill, font, middle, TONE_STYLES } 
 /** What the style of a data cell depends on. */
 export interface DataStyle {
   readonly quantity: Quantity;
-  /** The previous value and the change are shown in grey. */
+  /** The previous value and the change are secondary and shown in grey. */
   readonly secondary: boolean;
-  /** The bucket is still running. */
+  /** The bucket is running. */
   readonly partial: boolean;
   readonly total: boolean;
   /** The column mixes units, so its header cannot name one. */
   readonly unitInCell: boolean;
-  /** Of the cell's figure; the quantity's default when absent. */
+  /** The rounding of the cell's figure. Default: the quantity's. */
   readonly rounding?: Rounding;
   /** A change of more than 1,000%. */
   readonly largeGrowth?: true;
@@ -58,7 +58,8 @@ function dataStyle(style: DataStyle, undefinedValue: boolean, words: Words, loca
 }
 
 /**
- * Returns the same object for equal styles: exceljs caches styles by object identity, which makes writing twice as fast.
+ * Creates styles, and returns the same object for equal ones: exceljs caches styles by object identity, which makes
+ * writing twice as fast.
  * @param words the messages of `locale`
  * @param locale BCP 47
  */
@@ -75,7 +76,9 @@ export function createDataStyles(
   };
 }
 
-/** The style in the colour of a change that targets judge; the same object for equal ones. */
+/**
+ * Creates a function that gives a style the colour of a judged change, and returns the same object for equal styles.
+ */
 export function createToneStyles(): (style: CellStyle, tone: Tone) => CellStyle {
   const made = new Map<CellStyle, Map<Tone, CellStyle>>();
   return (style, tone) => {

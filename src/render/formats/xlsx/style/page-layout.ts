@@ -1,16 +1,16 @@
 import type { Paper } from '../../../pack/paper.ts';
 import { totalWidth } from './text-size.ts';
 
-/** The printable part of a landscape page at a scale of 100 %. */
+/** The printable area of a landscape page at a scale of 100 %. */
 export interface Page {
   readonly paper: Paper;
-  /** Of column widths. */
+  /** Width, in characters of columns. */
   readonly characters: number;
-  /** Of row heights. */
+  /** Height of rows. */
   readonly points: number;
 }
 
-/** 770 × 500 and 720 × 517 points. A character has 5.25 points in Excel and 5.6 in LibreOffice. */
+/** 770 × 500 and 720 × 517 points. A character is 5.25 points wide in Excel and 5.6 in LibreOffice. */
 const PAGES = {
   a4: { paper: 'a4', characters: 137, points: 498 },
   letter: { paper: 'letter', characters: 128, points: 514 },
@@ -18,10 +18,10 @@ const PAGES = {
 
 export const pageOf = (paper: Paper): Page => PAGES[paper];
 
-/** In per cent. At 80, where text of 10 points has 8 on paper, programs round it to less. */
+/** In per cent. At 80, text of 10 points is 8 points on paper, but programs round that down. */
 export const MIN_SCALE = 81;
 
-/** The page at a scale in per cent. */
+/** The page at a scale, in per cent. */
 export const pageAt = ({ paper, characters, points }: Page, scale: number): Page => ({
   paper,
   characters: Math.floor((characters * 100) / scale),
@@ -30,7 +30,7 @@ export const pageAt = ({ paper, characters, points }: Page, scale: number): Page
 
 const clampScale = (scale: number): number => Math.min(100, Math.max(MIN_SCALE, Math.floor(scale)));
 
-/** The largest scale at which so many characters fit across a page, within the limits. */
+/** The largest scale, within the limits, at which this many characters fit across a page. */
 export const scaleForWidth = (characters: number, page: Page): number =>
   clampScale((page.characters * 100) / characters);
 
@@ -40,7 +40,7 @@ export function scaleForHeight(points: number, page: Page, scale: number): numbe
   return fitting >= MIN_SCALE ? Math.min(scale, fitting) : scale;
 }
 
-/** Columns that are printed on one page, counted from 0, both included. */
+/** Columns that are printed on one page. Both ends are counted from 0 and included. */
 export interface ColumnSpan {
   readonly from: number;
   readonly to: number;
@@ -49,13 +49,13 @@ export interface ColumnSpan {
 export interface ColumnPages {
   /** In per cent. */
   readonly scale: number;
-  /** Columns on the left that are repeated on each further page. */
+  /** The number of columns on the left that are repeated on each further page. */
   readonly keys: number;
-  /** The first one begins with the key columns. */
+  /** The first page begins with the key columns. */
   readonly pages: readonly ColumnSpan[];
 }
 
-/** The columns of each page at one scale. Groups stay together, unless one is wider than a page. */
+/** The columns of each page at one scale. Groups stay together unless one is wider than a page. */
 function packColumns(
   widths: readonly number[],
   keys: number,
@@ -89,12 +89,12 @@ function packColumns(
   return [...pages, page];
 }
 
-/** Repeated key columns may take this share of a page. */
+/** The largest share of a page that repeated key columns may take. */
 const MAX_KEY_SHARE = 0.5;
 
 /**
- * Splits the columns of a sheet over as few pages as the smallest scale allows, and prints them as large as that number
- * of pages allows.
+ * Splits the columns of a sheet into as few pages as the smallest scale allows, then prints them as large as that
+ * number of pages allows.
  * @param keys columns on the left that name a row
  * @param groups the other columns, in order; each group stays on one page
  */

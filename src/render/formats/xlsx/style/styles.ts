@@ -1,7 +1,7 @@
 import type { Alignment, Borders, Fill, Font, Style } from 'exceljs';
 import type { Status } from '../../../../fetch/dataset.ts';
 
-/** ARGB. Chosen to keep their contrast when printed in grey. */
+/** ARGB. Chosen so that they keep their contrast when printed in grey. */
 export const COLOURS = {
   ink: 'FF1B2A41',
   text: 'FF22272E',
@@ -11,18 +11,19 @@ export const COLOURS = {
   band: 'FFEEF2F6',
   warnInk: 'FF7A4100',
   warnBand: 'FFFFF3D6',
-  /** Of changes that targets judge. Green and dark red differ in brightness, and the arrow stays. */
+  /** For changes with a better direction. Green and dark red differ in brightness, and the arrow also stays. */
   better: 'FF0F6B3F',
   worse: 'FFA3200F',
 } as const;
 
 /**
- * Of all cells, and of the workbook's default style, which column widths are measured in. Arial has the same widths
- * everywhere: where it is missing, a metric-compatible font replaces it. 10 points are 8.1 on paper at the smallest scale.
+ * The font of all cells, and of the workbook's default style, in which column widths are measured. Arial has the same
+ * widths everywhere: if it is missing, a metric-compatible font replaces it. 10 points are 8.1 points on paper at the
+ * smallest scale.
  */
 export const FONT = { name: 'Arial', size: 10 } as const;
 
-// LibreOffice shows a font without a name as serif, so every style has a complete font.
+// LibreOffice shows a font without a name as serif, so every style needs a complete font.
 export const font = (more: Partial<Font> = {}): Partial<Font> => ({
   name: FONT.name,
   family: 2,
@@ -38,13 +39,13 @@ export const borderLine = (
 ): Partial<Borders> => ({
   [edge]: { style, color: { argb } },
 });
-// Explicitly left: otherwise right-to-left text is aligned right, and a title leaves the page.
+// Explicitly left: otherwise right-to-left text would be aligned right, and a title would leave the page.
 export const middle: Partial<Alignment> = { vertical: 'middle', horizontal: 'left' };
 export const top: Partial<Alignment> = { vertical: 'top', horizontal: 'left' };
 
 export type CellStyle = Partial<Style>;
 
-/** The styles of everything but the figures. */
+/** The styles of everything except figures. */
 export const STYLES = {
   title: { font: font({ size: 16, bold: true, color: { argb: COLOURS.ink } }), alignment: middle },
   wrappedTitle: {
@@ -63,7 +64,7 @@ export const STYLES = {
   },
   text: { font: font(), alignment: { ...top, wrapText: true } },
   textItem: { font: font(), alignment: { ...top, wrapText: true, indent: 1 } },
-  /** Beside the text, a line that shows where a comment begins and ends. */
+  /** A line beside the text shows where a comment begins and ends. */
   comment: {
     font: font(),
     alignment: { ...top, wrapText: true, indent: 1 },
@@ -117,7 +118,7 @@ export const STYLES = {
     alignment: { vertical: 'top', horizontal: 'left', wrapText: true, indent: 1 },
     border: borderLine('bottom', 'medium', COLOURS.ink),
   },
-  /** A metric above its columns. */
+  /** The heading of a metric above its columns. */
   headerOver: {
     font: font({ bold: true, color: { argb: COLOURS.ink } }),
     fill: fill(COLOURS.band),
@@ -175,7 +176,7 @@ export const STYLES = {
   },
 } as const satisfies Record<string, CellStyle>;
 
-/** Fonts of changes that targets judge. */
+/** Fonts of changes with a better direction. */
 export const TONE_STYLES = {
   better: { color: { argb: COLOURS.better } },
   worse: { color: { argb: COLOURS.worse } },
@@ -184,12 +185,12 @@ export const TONE_STYLES = {
 const statusStyle = (ink: string, ground: string): CellStyle => ({
   font: font({ bold: true, color: { argb: ink } }),
   fill: fill(ground),
-  // Beside a figure that is aligned to the right.
+  // The cell beside it has a figure that is aligned to the right.
   alignment: { ...middle, horizontal: 'left', indent: 1 },
   border: borderLine('bottom', 'hair', COLOURS.rule),
 });
 
-/** Of the cells with a status, which name it by shape and word too. */
+/** Styles of cells with a status, which name it also by shape and word. */
 export const STATUS_STYLES = {
   on_target: statusStyle('FF0F5132', 'FFDDF3E4'),
   watch: statusStyle(COLOURS.warnInk, COLOURS.warnBand),

@@ -1,13 +1,13 @@
 /** Height of one line of text, in points. */
 export const LINE_POINTS = 12.75;
 
-/** The columns that a text goes across. */
+/** The columns that a text spans. */
 export interface LineWidth {
   readonly columns: number;
   readonly characters: number;
 }
 
-/** Advance widths of Arial, in thousandths of its size. Letters with accents are as wide as those without. */
+/** Advance widths of Arial, in thousandths of the font size. Letters with accents are as wide as those without. */
 const WIDTHS: ReadonlyMap<string, number> = new Map(
   (
     [
@@ -26,12 +26,12 @@ const WIDTHS: ReadonlyMap<string, number> = new Map(
     ] as const
   ).flatMap(([width, letters]) => [...letters].map((letter) => [letter, width] as const)),
 );
-/** Of any other letter, and of one that fills a square, as those of East Asia do. */
+/** The width of any other letter, and of letters that fill a square, like East Asian ones. */
 const [OTHER_WIDTH, SQUARE_WIDTH] = [750, 1000];
 const FIRST_SQUARE = 0x1100;
-/** Of one character of a column's width: a column of Excel has 5.25 points for each, at a text size of 10. */
+/** The width of one character of a column: Excel's columns have 5.25 points for each at a text size of 10. */
 const CHARACTER_WIDTH = 525;
-/** Bold text is wider. */
+/** How much wider bold text is. */
 const BOLD = 1.1;
 
 function letterWidth(letter: string): number {
@@ -39,14 +39,14 @@ function letterWidth(letter: string): number {
   return known ?? ((letter.codePointAt(0) ?? 0) < FIRST_SQUARE ? OTHER_WIDTH : SQUARE_WIDTH);
 }
 
-/** How wide `text` is, in characters of a column's width. */
+/** The width of `text`, in characters of a column's width. */
 export function textWidth(text: string, { bold = false }: { readonly bold?: boolean } = {}): number {
   let width = 0;
   for (const letter of text) width += letterWidth(letter);
   return (width * (bold ? BOLD : 1)) / CHARACTER_WIDTH;
 }
 
-/** Wraps between words; a word that is wider than the column breaks at the column's end. */
+/** Counts wrapped lines: text wraps between words, and a word that is wider than the column breaks at its end. */
 function wrappedLines(text: string, width: number, widthOf: (text: string) => number): number {
   const space = widthOf(' ');
   return text.split('\n').reduce((lines, paragraph) => {
@@ -67,8 +67,8 @@ function wrappedLines(text: string, width: number, widthOf: (text: string) => nu
 }
 
 /**
- * How many lines `text` takes in a column of `width` characters, wrapped between words as Excel does. A guess from above by the
- * number of letters, for the cells of long tables.
+ * The number of lines that `text` takes in a column of `width` characters, wrapped between words like Excel does. An
+ * upper estimate by the number of letters, for the cells of long tables.
  */
 export function lineCount(text: string, width: number): number {
   const columns = width >= 1 ? Math.floor(width) : 1;
@@ -80,7 +80,7 @@ export function lineCount(text: string, width: number): number {
 export const measuredLineCount = (text: string, width: number, { bold = false } = {}): number =>
   wrappedLines(text, width >= 1 ? width : 1, (part) => textWidth(part, { bold }));
 
-/** The height in points of a row of so many lines. */
+/** The height in points of a row with this many lines. */
 export const lineHeightPoints = (lines: number): number => lines * LINE_POINTS + 1.5;
 
 /** The height in points of a row with these texts in columns of these widths; at least one line. */

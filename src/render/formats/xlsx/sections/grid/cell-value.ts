@@ -14,10 +14,13 @@ import type { Cell } from '../../package/sheet-rows.ts';
 import type { createDataStyles, DataStyle } from '../../style/data-styles.ts';
 import type { CellStyle } from '../../style/styles.ts';
 
-/** Excel dates start in 1900, which Excel treats as a leap year; earlier dates stay texts. */
+/** Excel's dates start in 1900, which it treats as a leap year. Dates before 1 March 1900 stay texts. */
 const FIRST_DATE = Date.UTC(1900, 2, 1);
 
-/** A raw value as its cell holds it: durations in the unit they are shown in, dates as `Date`; a dash for an undefined value. */
+/**
+ * Converts a raw value for a cell: durations to the unit in which they are shown, dates to `Date`, an undefined value
+ * to a dash.
+ */
 export function toCellValue(value: Value, quantity: Quantity): Cell['value'] {
   if (value === null) return UNDEFINED_TEXT;
   if (typeof value === 'number') {
@@ -29,7 +32,7 @@ export function toCellValue(value: Value, quantity: Quantity): Cell['value'] {
   return date === undefined || date.getTime() < FIRST_DATE ? value : date;
 }
 
-/** Whether texts show a change as a multiple (`1,333 times as many`). Its cell holds the exact change. */
+/** Whether texts show a change as a multiple (`1,333 times as many`). The cell still holds the exact change. */
 export const isLargeGrowth = (value: Value, { kind }: Quantity): value is number =>
   kind === 'relative' && typeof value === 'number' && value > MOST_GROWTH;
 
@@ -38,7 +41,7 @@ export const isSecondary = (column: ViewColumn): boolean => column.role === 'pre
 export type StyleOf = ReturnType<typeof createDataStyles>;
 export type FigureStyle = Pick<DataStyle, 'partial' | 'total' | 'unitInCell'>;
 
-/** Creates the cells of one column. It caches styles: a large table has many cells of few styles. */
+/** Creates the cells of one column. It caches styles, because a large table has many cells but few styles. */
 export function cellFactory(column: ViewColumn, options: FigureStyle, styleOf: StyleOf): (value: Value) => Cell {
   const style = { quantity: column.quantity, secondary: isSecondary(column), ...options };
   const dash = { value: UNDEFINED_TEXT, style: styleOf(style, true) };

@@ -6,9 +6,9 @@ import { defaultDecimals, type Quantity, rawPerShown } from '../../../../figures
 
 const MIN_WIDTH = 9;
 export const MAX_LABEL_WIDTH = 48;
-/** Of a figure: only a long heading makes its column wider. */
+/** The most characters for a figure. Only a long heading makes its column wider. */
 export const MAX_VALUE_WIDTH = 18;
-/** A heading takes at most about so many lines, in a column of at most so many characters. */
+/** A heading takes at most about this many lines, in a column of at most this many characters. */
 const MAX_HEADING_LINES = 5;
 const MAX_HEADING_WIDTH = 42;
 /** Headings up to this length stay on one line. */
@@ -21,7 +21,7 @@ const EXTRA_CHARACTERS: Readonly<Partial<Record<Quantity['kind'], number>>> = {
   duration: 3,
 };
 
-/** Characters that Excel shows, estimated: formatting each value would take longer than writing it. */
+/** The estimated number of characters that Excel shows. Formatting each value would take longer than writing it. */
 function displayLength(value: Value, quantity: Quantity): number {
   if (quantity.kind === 'bucket') return quantity.granularity === 'month' ? 8 : 15;
   if (quantity.kind === 'instant') return 19;
@@ -35,7 +35,10 @@ function displayLength(value: Value, quantity: Quantity): number {
 
 const longestWord = (text: string): number => text.split(/\s+/).reduce((most, word) => Math.max(most, word.length), 0);
 
-/** Fits the longest value. @param measured the rows that are looked at */
+/**
+ * The width of the longest value.
+ * @param measured the rows to look at
+ */
 function contentWidth(column: ViewColumn, measured: readonly Row[], { table }: Words): number {
   const running =
     column.role === 'bucket' && measured.some((row) => row.partial) ? ` · ${table.stillRunning}`.length : 0;
@@ -47,7 +50,7 @@ function contentWidth(column: ViewColumn, measured: readonly Row[], { table }: W
 }
 
 /**
- * Fits the longest value and the longest word of the heading, between minimum and maximum.
+ * A width that fits the longest value and the longest word of the heading, between minimum and maximum.
  * @param heading as the column's header cell shows it
  */
 export function widthOf(column: ViewColumn, heading: string, measured: readonly Row[], words: Words): number {

@@ -11,8 +11,8 @@ import { type CellStyle, COLOURS } from '../../style/styles.ts';
 import type { Grid } from './grid.ts';
 
 /**
- * Cells of few cases: a figure shows their number by its number format; a change is a difference without a colour. Both stay
- * numbers.
+ * Creates cells for few cases. The number format of a figure shows the number of cases; a change is a difference
+ * without a colour. Both stay numbers.
  */
 export function createFewCells(rules: FewRules, columns: readonly ViewColumn[], locale: string) {
   const words = messagesFor(locale);
@@ -51,7 +51,7 @@ export function createFewCells(rules: FewRules, columns: readonly ViewColumn[], 
   };
 }
 
-/** The grid of a section with its cells of few cases, as wide as these need. */
+/** Marks the cells with few cases in a section's grid, and widens columns as needed. */
 export function withFewCells(
   grid: Grid,
   rules: FewRules,
@@ -74,7 +74,7 @@ export function withFewCells(
       rows: [...grid.rows].map((cells, index) => {
         const own = figures.filter(({ source }) => source === metrics[index]?.source);
         return cells.map((cell, at) => {
-          // The figures of the row, then those of the totals.
+          // The figures of the row come first, then those of the totals.
           const view = own[(at - 1) % own.length];
           if (at === 0 || view === undefined) return cell;
           return at <= own.length

@@ -15,18 +15,18 @@ import { NO_BREAKS, type RowBreaks } from '../row-breaks.ts';
 import { writeLines } from '../sheet-lines.ts';
 import type { Grid } from './grid.ts';
 
-/** Of the narrow row between the rows and the totals. */
+/** The height of the narrow row between rows and totals. */
 const GAP_POINTS = 5;
 const TOTALS_POINTS = 17;
 
-/** Columns of one heading in the upper header row. */
+/** Adjacent columns that share a heading in the upper header row. */
 interface OverRun {
   readonly text: string | undefined;
   readonly from: number;
   readonly count: number;
 }
 
-/** The headings of the upper header row with the columns that they are above. */
+/** The headings of the upper header row, with the columns below each. */
 function overRuns(over: readonly (string | undefined)[]): OverRun[] {
   const runs: { text: string | undefined; from: number; count: number }[] = [];
   for (const [index, text] of over.entries()) {
@@ -37,7 +37,7 @@ function overRuns(over: readonly (string | undefined)[]): OverRun[] {
   return runs;
 }
 
-/** Rows of the header: two where metrics are above their columns. */
+/** The number of header rows: two if metrics are above their columns. */
 export const headerRows = ({ over }: Grid): number => (over === undefined ? 1 : 2);
 
 const overPoints = (grid: Grid): number => {
@@ -47,10 +47,13 @@ const overPoints = (grid: Grid): number => {
   return Math.max(1, ...lines) * LINE_POINTS + 4;
 };
 
-/** Of a filter button, in characters: as wide as a word of three letters with the space before it. */
+/** The width of a filter button, in characters: a word of three letters and the space before it. */
 const BUTTON = ' mmm';
 
-/** The filter button takes the end of the last line of a header cell: there is a line for it where a text is. */
+/**
+ * The height of the header. A filter button covers the end of a cell's last line, so it gets a line of its own if there
+ * is text.
+ */
 function headerPoints({ header, headings, widths, filters }: Grid): number {
   const lines = headings.map((heading, index) => {
     const linesOf = (text: string) => measuredLineCount(text, (widths[index] ?? 1) - 0.5, { bold: true });
@@ -62,12 +65,12 @@ function headerPoints({ header, headings, widths, filters }: Grid): number {
   return Math.max(1, ...lines) * LINE_POINTS + 4;
 }
 
-/** Of the totals with the gap above them, in points. */
+/** The height of the totals with the gap above them, in points. */
 export const totalsPoints = ({ totals }: Grid): number => (totals === undefined ? 0 : GAP_POINTS + TOTALS_POINTS);
 
 /**
  * The height of header, rows and totals, in points.
- * @param heights of the rows; absent: of one line
+ * @param heights heights of the rows; absent: one line each
  */
 export const gridPoints = (grid: Grid, rows: number, heights?: readonly number[]): number =>
   allHeaderPoints(grid) +
@@ -77,7 +80,7 @@ export const gridPoints = (grid: Grid, rows: number, heights?: readonly number[]
 export const allHeaderPoints = (grid: Grid): number =>
   headerPoints(grid) + (grid.over === undefined ? 0 : overPoints(grid));
 
-/** Long texts wrap: cut text would be lost in print. */
+/** Long texts wrap, because text that is cut off would be lost in print. */
 export function dataRowPoints(cells: readonly Cell[], widths: readonly number[]): number {
   let lines = 1;
   for (let index = 0; index < cells.length; index += 1) {
@@ -116,9 +119,10 @@ function conditionalFormats(grid: Grid, headerRow: number, count: number, lastRo
 }
 
 /**
- * Header, rows and totals. A narrow empty row separates the totals from the filtered range: sorting must not move them.
+ * Writes header, rows and totals. A narrow empty row separates the totals from the filtered range, because sorting must
+ * not move them.
  * @param slice the id of the Excel table, the rows of this sheet, and whether the totals follow
- * @param noRows shown in place of rows
+ * @param noRows shown if there are no rows
  */
 export async function writeGrid(
   sheet: SheetWriter,

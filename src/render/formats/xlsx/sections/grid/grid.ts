@@ -3,29 +3,29 @@ import type { Cell } from '../../package/sheet-rows.ts';
 
 /** The figures of a section as cells. */
 export interface Grid {
-  /** Characters of each column. */
+  /** The width of each column, in characters. */
   readonly widths: readonly number[];
-  /** Number of label columns on the left. */
+  /** The number of label columns on the left. */
   readonly labels: number;
-  /** Unique texts, which name the columns of the Excel table. A cell may show a shorter one. */
+  /** Unique texts, which name the columns of the Excel table. A cell may show a shorter text. */
   readonly header: readonly Cell[];
-  /** As the header cells show them. */
+  /** The texts that the header cells show. */
   readonly headings: readonly string[];
-  /** As the columns are called in a list, without a header row above. */
+  /** Names of the columns for a list, without a header row above. */
   readonly names: readonly string[];
-  /** The metric above each column. Equal neighbours share a heading. Absent without a second header row. */
+  /** The metric above each column. Adjacent equal metrics share a heading. Absent without a second header row. */
   readonly over?: readonly (string | undefined)[];
-  /** What each column belongs to: a page break never separates equal neighbours. Undefined for labels. */
+  /** The group of each column. A page break never separates adjacent columns of a group. Undefined for labels. */
   readonly groups: readonly (string | undefined)[];
   readonly rows: Iterable<readonly Cell[]>;
   readonly count: number;
   readonly totals?: readonly Cell[];
   /** Whether totals are shown, in a row or in columns. */
   readonly showsTotals: boolean;
-  /** Which header cells have a filter button. None: the range has no filter. */
+  /** Which header cells have a filter button. If none has, the range has no filter. */
   readonly filters: readonly boolean[];
-  /** One per column. */
+  /** One entry per column. */
   readonly conditionalFormats: readonly (ConditionalFormat['kind'] | undefined)[];
-  /** In place of `change`, one per row: where each row is another metric. */
+  /** One entry per row, in place of `change`, for grids in which each row is another metric. */
   readonly rowChanges?: readonly (ConditionalFormat['kind'] | undefined)[];
 }

@@ -7,15 +7,15 @@ import type { Grid } from './grid.ts';
 
 /** Headings in two levels. */
 export interface Headings {
-  /** The metric above a column of figures; undefined where it has no second level. */
+  /** The metric above a column of figures; undefined if it has no second level. */
   readonly over: (column: ViewColumn) => string | undefined;
-  /** As its header cell shows it. */
+  /** The text that its header cell shows. */
   readonly text: (column: ViewColumn) => string;
-  /** As it is called where there is no second level. */
+  /** Its name where there is no second level. */
   readonly name: (column: ViewColumn) => string;
 }
 
-/** Each column with its whole header. */
+/** Headings in which each column has its whole header. */
 export const PLAIN_HEADINGS: Headings = {
   over: () => undefined,
   text: ({ header }) => header,
@@ -27,7 +27,7 @@ const unitOf = ({ quantity }: ViewColumn, words: Words): string => {
   return unit === undefined ? '' : ` (${unit})`;
 };
 
-/** The headings of a pack's blocks; plain ones where no metric has several columns. */
+/** The headings of a pack's blocks. Plain ones if no metric has several columns. */
 export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headings {
   const over = new Map<ViewColumn, string>();
   const texts = new Map<ViewColumn, string>();
@@ -38,7 +38,7 @@ export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headin
       names.set(column, own[index] ?? column.header);
       over.set(column, title);
       const heading = headings[index] ?? column.header;
-      // The cells of other changes name their unit.
+      // For other changes the cells name the unit.
       const unit = column.role === 'change' && column.quantity.kind !== 'relative' ? unitOf(column, words) : '';
       texts.set(column, `${heading}${unit}`);
     }
@@ -54,8 +54,8 @@ export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headin
 const MAX_FORMAT_LENGTH = 255;
 
 /**
- * The style of a header cell that shows another text than it holds: programs read the column's whole name, people the
- * metric above and a short heading.
+ * The style of a header cell that shows another text than it contains: programs read the column's full name, while
+ * people see the metric above and a short heading.
  */
 export function shownAs(style: CellStyle, text: string): CellStyle {
   const format = `;;;"${text.replaceAll('"', '”').replace(/[\r\n]+/g, ' ')}"`;
@@ -63,8 +63,8 @@ export function shownAs(style: CellStyle, text: string): CellStyle {
 }
 
 /**
- * A grid whose headings of single figures show the months that they are of. The cells keep their texts, which name the
- * columns of the Excel table.
+ * A grid whose headings show the months of single figures. The cells keep their texts, which name the columns of the
+ * Excel table.
  */
 export function withPeriodHeadings(grid: Grid, { comparisons, headings }: Scorecard, words: Words): Grid {
   const { value } = words.workbook.section;
@@ -85,6 +85,6 @@ export function withPeriodHeadings(grid: Grid, { comparisons, headings }: Scorec
   return { ...grid, header, headings: withPeriods(grid.headings), names: withPeriods(grid.names) };
 }
 
-/** A heading of figures or totals, marked when the period is still running. */
+/** A heading of figures or totals, with a mark while the period is running. */
 export const withRunningNote = (text: string, running: boolean, { table }: Words): string =>
   running ? `${text} · ${table.stillRunning}` : text;

@@ -10,7 +10,7 @@ import { quantityNumberFormat, suffixOf } from '../../style/number-formats.ts';
 import type { CellStyle } from '../../style/styles.ts';
 import type { Grid } from './grid.ts';
 
-/** A cell with at least so many decimals; one that shows a bound, or no number, stays. */
+/** Gives a cell at least this many decimals. A cell that shows a bound, or no number, stays unchanged. */
 type DecimalCell = (cell: Cell, quantity: Quantity, decimals: number | undefined) => Cell;
 
 function createDecimalCells(): DecimalCell {
@@ -26,16 +26,16 @@ function createDecimalCells(): DecimalCell {
   };
 }
 
-/** The decimals of a number format; undefined for one that shows a bound. */
+/** The decimals of a number format; undefined for a format that shows a bound. */
 const decimalsOf = (format: string | undefined): number | undefined => {
   const places = /^[#,0]+(?:\.(0+))?/.exec(format ?? '');
   return places === null ? undefined : (places[1]?.length ?? 0);
 };
 
 export interface JudgedCells {
-  /** The cell of a judged figure with enough decimals to agree with its status, as texts have them. */
+  /** The cell of a judged figure, with enough decimals to agree with its status, as in texts. */
   readonly figure: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
-  /** That of a figure that it is compared with, with the same decimals. */
+  /** The cell of a figure that it is compared with, with the same decimals. */
   readonly earlier: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
 }
 
@@ -57,7 +57,7 @@ export function createJudgedCells(targets: Dataset['targets'] = []): JudgedCells
   };
 }
 
-/** The rows of a grid with the rows of its table; undefined behind the last one. */
+/** Changes the rows of a grid, together with the table's rows; the row is undefined after the last one. */
 export const mappedRows = (
   grid: Grid,
   table: Table,
@@ -76,7 +76,7 @@ export const mappedRows = (
   },
 });
 
-/** The figures of small charts with the decimals that their charts show beside the targets. */
+/** Gives the figures of small charts the decimals that the charts show beside their targets. */
 export function withPanelDecimals(
   grid: Grid,
   table: Table,

@@ -12,9 +12,9 @@ import { withTones } from './tone-cells.ts';
 import { transposedGrid } from './transposed-grid.ts';
 
 /**
- * The grid of a section's figures, with its statuses.
+ * The grid of a section's figures, with their statuses.
  * @param columns the table's
- * @param panels small charts of these figures, which agree with them
+ * @param panels small charts of these figures, which must agree with them
  * @param locale BCP 47, for headings and bounds; Excel formats numbers and dates by its own locale
  */
 export function sectionGrid(

@@ -19,12 +19,12 @@ const EMPTY: Cell = { value: null, style: STYLES.cellText };
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
   judgement === undefined ? EMPTY : { value: statusText(judgement, words), style: STATUS_STYLES[colourOf(judgement)] };
 
-/** A column of statuses, and where it goes. */
+/** A column of statuses, and its position. */
 interface StatusColumn extends MetricJudgements {
   readonly quantity: Quantity | undefined;
   /** Index of the column before it. */
   readonly after: number;
-  /** Indices of the columns of figures that it is compared with. */
+  /** Indices of the columns with figures that it is compared with. */
   readonly earlier: readonly number[];
   readonly header: string;
 }
@@ -37,7 +37,7 @@ function statusColumns(
 ): StatusColumn[] {
   const taken = new Set(columns.map(({ header }) => header.toLowerCase()));
   return [...judgementsByMetric(table, judgements)].map(([metric, judged]) => {
-    // Beside the figure that is judged, before those that it is compared with.
+    // The status comes after the judged figure, before those that it is compared with.
     const after = columns.findIndex(({ role, source }) => role === 'value' && source.name === metric);
     const plain = words.status.header(columns[after]?.source.label ?? metric);
     const header = taken.has(plain.toLowerCase()) ? `${plain} [${metric}]` : plain;
@@ -49,7 +49,7 @@ function statusColumns(
   });
 }
 
-/** The entries with one more after those that a status column follows. */
+/** Inserts an entry after each entry that a status column follows. */
 const withInserted = <Entry>(
   entries: readonly Entry[],
   columns: readonly StatusColumn[],
@@ -80,7 +80,10 @@ function judge(
   }
 }
 
-/** With the decimals of the target that texts show. @param figure that is judged by it */
+/**
+ * The target's cell, with the decimals that texts show.
+ * @param figure the figure that is judged by it
+ */
 function targetCellOf(
   target: number,
   figure: number | null,
@@ -95,7 +98,7 @@ function targetCellOf(
   };
 }
 
-/** One target and status per metric, beside the figure that is judged: the total where there is one. */
+/** Adds a target and a status per metric, beside the figure that is judged: the total, if there is one. */
 function withTransposedStatuses(
   grid: Grid,
   columns: readonly ViewColumn[],
@@ -134,7 +137,7 @@ function withTransposedStatuses(
         target === null || view === undefined
           ? EMPTY
           : targetCellOf(target, judgement?.figure ?? null, view.quantity, styleOf);
-      // Beside the judged figure, of row or totals, those that it is compared with.
+      // The figures that belong to the judged one, in the row or in the totals.
       const own = columns.filter(({ role, source }) => role !== 'label' && source === view?.source);
       const shown = cells.map((cell, at) => {
         if (view === undefined || at < figure) return cell;
@@ -170,7 +173,7 @@ export function withStatuses(
   const judgedCells = createJudgedCells(dataset.targets);
   const totals = grid.totals === undefined ? undefined : [...grid.totals];
   if (totals !== undefined) judge(totals, added, ({ ofTotals }) => ofTotals, judgedCells);
-  // Below its metric the column needs no name of it.
+  // Below its metric, the column's heading need not repeat the name.
   const headingOf = ({ after, header }: StatusColumn): string =>
     over?.[after] === undefined ? header : words.status.column;
   return {

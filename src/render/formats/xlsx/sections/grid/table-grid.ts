@@ -13,9 +13,9 @@ import { MAX_LABEL_WIDTH, widthOf } from './column-width.ts';
 import type { Grid } from './grid.ts';
 import { type Headings, shownAs, withRunningNote } from './headings.ts';
 
-/** Column widths are measured on the first rows only, for speed. */
+/** The number of rows on which column widths are measured, for speed. */
 const MAX_MEASURED_ROWS = 500;
-/** Of a filter button beside a heading, in characters. */
+/** The width of a filter button beside a heading, in characters. */
 const BUTTON_WIDTH = 5;
 /** Data bars need at least this many rows. */
 const MIN_BAR_ROWS = 4;
@@ -36,7 +36,7 @@ function* tableRows(table: Table, columns: readonly ViewColumn[], styleOf: Style
   for (const row of iterateRows(table.rows)) yield (row.partial ? running : whole).map((cellOf) => cellOf(row));
 }
 
-/** Data bars for counts and durations with a positive value; shares have a scale of their own. */
+/** Counts and durations with a positive value get data bars. Shares do not: they have a scale of their own. */
 function conditionalFormatKind(table: Table, column: ViewColumn): ConditionalFormat['kind'] | undefined {
   if (column.role === 'change') return 'change';
   const measures = column.quantity.kind === 'count' || column.quantity.kind === 'duration';
@@ -44,7 +44,7 @@ function conditionalFormatKind(table: Table, column: ViewColumn): ConditionalFor
   return column.contents.positive ? 'bar' : undefined;
 }
 
-/** One row per bucket and group, one column per label and figure. */
+/** The grid of a table: one row per bucket and group, one column per label and figure. */
 export function tableGrid(table: Table, columns: readonly ViewColumn[], headings: Headings, locale: string): Grid {
   const words = messagesFor(locale);
   const styleOf = createDataStyles(words, locale);
@@ -61,7 +61,7 @@ export function tableGrid(table: Table, columns: readonly ViewColumn[], headings
   const over = columns.map((column) => headings.over(column));
   const texts = columns.map((column) => headings.text(column));
   const twoLevels = over.some((text) => text !== undefined);
-  // Beside the short headings of two levels a label has one line, too: there is space for its filter button.
+  // Beside short headings with two levels, labels also take one line and have space for a filter button.
   const labelWidth = (column: ViewColumn, index: number): number =>
     twoLevels && !isFigureColumn(column)
       ? Math.min(textWidth(texts[index] ?? '', { bold: true }) + BUTTON_WIDTH, MAX_LABEL_WIDTH)
@@ -88,7 +88,7 @@ export function tableGrid(table: Table, columns: readonly ViewColumn[], headings
     count: table.rows.length,
     ...(table.totals === undefined ? {} : { totals }),
     showsTotals: table.totals !== undefined,
-    // Below a metric the headings of its figures are one line, which a button would cover.
+    // Below a metric, the headings of its figures have one line, which a button would cover.
     filters: columns.map(
       (column) => table.rows.length > 0 && !(isFigureColumn(column) && headings.over(column) !== undefined),
     ),

@@ -8,8 +8,8 @@ import { createToneStyles } from '../../style/data-styles.ts';
 import type { Grid } from './grid.ts';
 
 /**
- * The grid with better and worse changes in their colours, as all outputs show them. A cell has its own colour, and keeps it
- * when somebody sorts the rows. Changes of metrics without a better direction are marked by conditional formats.
+ * Colours better and worse changes as in all other outputs. The colour belongs to the cell, which keeps it when
+ * somebody sorts the rows. Changes of metrics without a better direction are marked by conditional formats.
  */
 export function withTones(
   grid: Grid,
@@ -42,7 +42,7 @@ export function withTones(
         return made.map((cell, at) => {
           const view = own[(at - 1) % own.length];
           if (at === 0 || view === undefined || !toned.has(view)) return cell;
-          // The figures of the row, then those of the totals.
+          // The figures of the row come first, then those of the totals.
           return inTone(cell, at > own.length ? cells.ofTotals(view) : row && cells.ofRow(view, row));
         });
       }),

@@ -13,7 +13,7 @@ import { MAX_LABEL_WIDTH } from './column-width.ts';
 import type { Grid } from './grid.ts';
 import { withRunningNote } from './headings.ts';
 
-/** Headings wrap: a dozen columns fit across a page. */
+/** Headings wrap, so that a dozen columns fit across a page. */
 const VALUE_WIDTH = 14;
 
 /** The heading of a transposed section's values: its bucket, or "Value". */
@@ -27,7 +27,7 @@ function valueHeading(columns: readonly ViewColumn[], row: Row | undefined, loca
   return withRunningNote(heading, row?.partial ?? false, words);
 }
 
-/** A section of one row without groups, transposed: one row per metric. Totals get columns only where they differ. */
+/** The grid of a single row without groups, transposed: one row per metric. Totals only get columns if they differ. */
 export function transposedGrid(table: Table, all: readonly ViewColumn[], locale: string): Grid {
   const columns = all.filter(isFigureColumn);
   const words = messagesFor(locale);
