@@ -6,10 +6,10 @@ import { endOfDay } from './buckets.ts';
 import { allCallsOf, type Plan, type SectionPlan } from './plan.ts';
 import { readingGap } from './reading.ts';
 
-/** What an organization reads every day. */
+/** When an organization's current counts are read each day. */
 export interface ReadingSchedule {
   readonly settings: ReadingSettings;
-  /** The organization's zone, in which its readings have their days. */
+  /** The organization's time zone, which determines the days of its readings. */
   readonly timezone: string;
 }
 
@@ -18,13 +18,16 @@ export const isCurrentSection = ({ metrics = [] }: Section, catalog: Catalog): b
   metrics.length > 0 &&
   metrics.every((id) => catalog.metrics.some((metric) => metric.id === id && isCurrentCount(metric)));
 
-/** Whether the hour of a day's reading is over: it is stored by then, or was missed. @param now epoch ms */
+/**
+ * Whether the hour for a day's reading has passed, so that it is either stored or missed.
+ * @param now epoch ms
+ */
 export const isReadingDue = (day: string, { settings: { at }, timezone }: ReadingSchedule, now: number): boolean =>
   now >= (readingWindow(day, at, timezone)?.until ?? endOfDay(day, timezone));
 
 /**
- * Whether readings answer a section, so that it needs no calls. Without granularity only once its period's last day has been
- * read: its counts are those of now until then.
+ * Whether readings answer a section, so that it needs no calls. Without granularity they do so only after the last day
+ * of its period was read; until then it has the current counts.
  *
  * @param now epoch ms
  */
@@ -38,7 +41,10 @@ export const isAnsweredByReadings = (
   readingGap(section, schedule.settings) === undefined &&
   (section.granularity !== undefined || isReadingDue(period.to, schedule, now));
 
-/** Ids of the sections that readings answer. @param now epoch ms */
+/**
+ * Ids of the sections that readings answer.
+ * @param now epoch ms
+ */
 export const answeredSections = (
   { sections }: Plan,
   schedule: ReadingSchedule,
@@ -47,7 +53,7 @@ export const answeredSections = (
 ): ReadonlySet<string> =>
   new Set(sections.filter((one) => isAnsweredByReadings(one, schedule, catalog, now)).map(({ section }) => section.id));
 
-/** The plan without the calls that only answered sections need. */
+/** Removes the calls that only answered sections need. */
 export function withoutAnswered(plan: Plan, answered: ReadonlySet<string>): Plan {
   if (answered.size === 0) return plan;
   const needed = new Set(

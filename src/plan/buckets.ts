@@ -4,14 +4,14 @@ import { DAY_MS } from '../base/time.ts';
 import type { Granularity } from '../contract/report.ts';
 import { civilDate } from '../definitions/periods/period.ts';
 
-/** Civil dates, both included. */
+/** Civil dates; both ends are included. */
 export interface DateRange {
   readonly from: string;
   readonly to: string;
 }
 
 export interface Bucket extends DateRange {
-  /** First day of the whole bucket, which may lie before the range: a Monday for weeks, the 1st for months. */
+  /** First day of the whole bucket, which may be before the range: a Monday for weeks, the 1st for months. */
   readonly label: string;
 }
 
@@ -20,7 +20,7 @@ export const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a < b ? b : a);
 
-/** Slots of a forecast ask for the ends of the same days. */
+/** The slots of a forecast need the ends of the same days. */
 const MAX_CACHED_DAYS = 500;
 
 /** The first instant (epoch ms) after a day in its zone, which may have 23 or 25 hours. */
@@ -34,26 +34,27 @@ export const endOfDay = memoize(
 export const startOfDay = (day: string, zone = 'UTC'): number =>
   DateTime.fromISO(day, { zone }).startOf('day').toMillis();
 
-/** Whether two ranges are the same days; two that are absent are. */
+/** Whether two ranges cover the same days, or both are absent. */
 export const sameDays = (one: DateRange | null | undefined, other: DateRange | null | undefined): boolean =>
   one?.from === other?.from && one?.to === other?.to;
 
-/** Days of a range, both ends included. */
+/** The number of days in a range, both ends included. */
 export const dayCount = ({ from, to }: DateRange): number =>
   Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
 
 /**
- * The buckets of a range, the first and the last clipped to it (specification §2.8, rule 4); without a granularity one, the
- * range itself. Computed as by the service, because a response without groups has no rows with buckets.
+ * The buckets of a range. The first and the last are clipped to it (specification §2.8, rule 4). Without a granularity
+ * there is one: the range itself. Computed like in the service, because a response without groups has no rows with
+ * buckets.
  */
 export const bucketsOf = ({ from, to }: DateRange, granularity: Granularity | undefined): readonly Bucket[] =>
   granularity === undefined ? [{ label: from, from, to }] : bucketsBetween(from, to, granularity);
 
-/** The last day of the whole bucket with this label, which may lie after the range. */
+/** The last day of the whole bucket with this label, which may be after the range. */
 export const lastDayOfBucket = (label: string, granularity: Granularity): string =>
   dateOf(civilDate(label).endOf(granularity));
 
-/** Calls, answers and tables of a run ask for the same few; computing those of a year of days takes milliseconds. */
+/** Calls, responses and tables of a run need the same few ranges, and computing a year of days takes milliseconds. */
 const MAX_CACHED_RANGES = 200;
 
 const bucketsBetween = memoize((from: string, to: string, granularity: Granularity): readonly Bucket[] => {
@@ -69,7 +70,10 @@ const bucketsBetween = memoize((from: string, to: string, granularity: Granulari
   return Object.freeze(found);
 }, MAX_CACHED_RANGES);
 
-/** The previous period: as many months for whole calendar months, else as many days (specification §2.7, `compare`). */
+/**
+ * The previous period: for whole calendar months the same number of months, otherwise the same number of days
+ * (specification §2.7, `compare`).
+ */
 export function previousPeriod(range: DateRange): DateRange {
   const from = civilDate(range.from);
   const to = dateOf(from.minus({ days: 1 }));
@@ -81,14 +85,14 @@ export function previousPeriod(range: DateRange): DateRange {
 
 /** Consecutive buckets that one call can cover. */
 export interface RangeSlice extends DateRange {
-  /** Index of its first bucket in the whole range. */
+  /** Index of the slice's first bucket in the whole range. */
   readonly first: number;
   readonly buckets: number;
 }
 
 /**
- * The fewest slices of at most `maxDays` days and `maxBuckets` buckets each. Splits between buckets only, so that each
- * value is the service's. Undefined if a single bucket is too long.
+ * The fewest slices of at most `maxDays` days and `maxBuckets` buckets each. It splits only between buckets, so that
+ * each value is the service's own. Undefined if a single bucket is too long.
  */
 export function sliceBuckets(
   buckets: readonly Bucket[],
@@ -108,7 +112,7 @@ export function sliceBuckets(
   return slices;
 }
 
-/** Slices of a range without granularity, split between days; all belong to the same rows. */
+/** Slices of a range without granularity, split between days. All of them belong to the same rows. */
 export function sliceRollup({ from, to }: DateRange, maxDays: number): RangeSlice[] {
   const slices: RangeSlice[] = [];
   for (let start = from; start <= to; ) {

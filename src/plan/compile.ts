@@ -12,17 +12,17 @@ import { type SectionRequest, sectionRequests } from './requests/section-request
 
 export interface PlanInput extends CheckPlanInput {
   readonly settings: OrgSettings;
-  /** False: without the counts of the cases behind ratios and durations. */
+  /** False: does not request the numbers of cases behind ratios and durations. */
   readonly bases?: boolean;
 }
 
 /**
- * Definition × Period × Catalog → the calls of a run, as frozen data. Deterministic.
+ * Compiles definition, period and catalog into the calls of a run, as frozen data. Deterministic.
  *
- * Calls are in the order of the sections, so that the top of the report is fetched first. Sections share a call if their
- * tables stay the same (`merge-requests.ts`); a table beyond the limits of one call is joined from several
- * (`split-request.ts`); other years and the year to date take further calls (`partner-requests.ts`). Throws `plan.invalid`
- * with every `PlanDiagnostic` that stops a run.
+ * Calls are in the order of the sections, so that the top of the report is fetched first. Sections share a call if
+ * their tables stay the same (`merge-requests.ts`). A table beyond the limits of one call is joined from several
+ * (`split-request.ts`). Other years and the year to date need further calls (`partner-requests.ts`). Throws
+ * `plan.invalid` with every `PlanDiagnostic` that stops a run.
  */
 export function compilePlan(input: PlanInput): Plan {
   const { definition, settings, period, catalog, bases = true } = input;
@@ -42,7 +42,7 @@ export function compilePlan(input: PlanInput): Plan {
       calls: [first, ...more],
       ...joins
     } = one;
-    // Setting a key again keeps its position: equal calls are made once.
+    // A key that is set again keeps its position, so equal calls are made once.
     for (const call of [first, ...more]) calls.set(call.id, call);
     return { call: first.id, ...joins };
   };
@@ -67,7 +67,7 @@ export function compilePlan(input: PlanInput): Plan {
       ...(replaced.length === 0 ? {} : { replaced }),
     };
   });
-  // A copy: freezing must not affect the caller's objects.
+  // A copy, because freezing must not affect the caller's objects.
   const plan: Plan = {
     org: definition.org,
     report: definition.report,
@@ -80,7 +80,7 @@ export function compilePlan(input: PlanInput): Plan {
   return frozenCopy(plan);
 }
 
-/** `['sections', 2, 'metrics', 1]` → `sections[2].metrics[1]`. */
+/** Formats a path: `['sections', 2, 'metrics', 1]` → `sections[2].metrics[1]`. */
 const formatPath = (path: PlanDiagnostic['path']): string =>
   path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
@@ -102,7 +102,7 @@ function planInvalidError(definition: Definition, diagnostics: readonly PlanDiag
   );
 }
 
-/** A copy of JSON data, frozen with all that it holds. */
+/** Copies JSON data and freezes the copy deeply. */
 function frozenCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   const copy = Array.isArray(value)

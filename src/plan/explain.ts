@@ -9,27 +9,27 @@ import { maxRowsOf } from './requests/partition.ts';
 import { wantedComparisons } from './requests/section-requests.ts';
 import type { SplitPlan } from './split/split-plan.ts';
 
-/** Additional facts from the caller, all optional. */
+/** Additional facts from the caller. All are optional. */
 export interface ExplainContext {
-  /** Free tokens and waiters of the key, and the estimated finish (epoch ms) of a run that starts now. */
+  /** Free tokens and waiters of the key, and the estimated finish (epoch ms) of a run that would start now. */
   readonly budget?: { readonly tokens: number; readonly waiting: number; readonly finish: number };
-  /** Bounds the number of groups and rows; without it the specification's limit applies. */
+  /** Limits the number of groups and rows. Without it, the specification's limit applies. */
   readonly catalog?: Catalog;
-  /** Where the files would go, for people. */
+  /** Where the files would go, in words. */
   readonly recipients?: readonly string[];
   /** The next slots. */
   readonly slots?: readonly SlotView[];
-  /** The organization's zone, for schedules without one. */
+  /** The organization's time zone, for schedules without one. */
   readonly timezone?: string;
-  /** What will be prepared of the next slot with `prepare`. */
+  /** What would be prepared for the next slot with `prepare`. */
   readonly prepare?: ExplainDocument['prepare'] | undefined;
-  /** The calls for all values of a report with `split`, whose plan is that of one value; and the number of values. */
+  /** For a report with `split`, whose plan is that of one value: the calls for all values, and the number of values. */
   readonly split?: { readonly plan: SplitPlan; readonly values: number };
-  /** Ids of the sections that readings answer, whose own calls the plan no longer has. */
+  /** Ids of the sections that readings answer. The plan no longer contains their calls. */
   readonly answered?: ReadonlySet<string>;
 }
 
-/** `docket explain --json`. Plain data. */
+/** The output of `docket explain --json`. Plain data. */
 export interface ExplainDocument {
   readonly org: string;
   readonly report: string;
@@ -39,61 +39,67 @@ export interface ExplainDocument {
   readonly calls: readonly {
     readonly id: string;
     readonly kind: Call['kind'];
-    /** Whose own figures it answers. */
+    /** The sections whose own figures the call provides. */
     readonly sections: readonly string[];
-    /** Whose comparisons, figures to date or trends it answers. */
+    /** The sections whose comparisons, figures to date or trends the call provides. */
     readonly partners: readonly (Pick<PartnerPlan, 'kind' | 'of'> & { readonly section: string })[];
-    /** Human-readable description of the request. */
+    /** Describes the request in words. */
     readonly asks: string;
     /** The request's body, or the list's query. */
     readonly request: unknown;
     /** Null for a list, whose length is unknown. */
     readonly rows_at_most: number | null;
   }[];
-  /** Metrics calls with one call per metric of each section. */
+  /** How many metrics calls there would be with one call per metric of each section. */
   readonly naive_calls: number;
-  /** Metrics calls without sharing between sections. */
+  /** How many metrics calls there would be without sharing between sections. */
   readonly section_calls: number;
-  /** Metrics calls that only comparisons, figures to date or trends need; included in `tokens`. */
+  /** How many metrics calls are needed only for comparisons, figures to date or trends. Included in `tokens`. */
   readonly further_calls: Readonly<Record<PartnerPlan['kind'], number>>;
-  /** Without texts, which have no figures. */
+  /** Without text sections, which have no figures. */
   readonly sections: readonly {
     readonly id: string;
     readonly period: Plan['period'];
     readonly comparisons: readonly ComparisonKind[];
     readonly to_date: ToDate | null;
-    /** Its figures are stored readings of current counts: it costs no call. */
+    /** Its figures are stored readings of current counts and cost no call. */
     readonly readings: boolean;
-    /** Its ratios and durations whose number of cases is known, but not asked: its calls do not take the count. */
+    /**
+     * Its ratios and durations with a known base whose number of cases is not requested, because its calls cannot take
+     * it.
+     */
     readonly without_cases: readonly string[];
   }[];
-  /** Of a report with `split`: calls of one run for each value, without sharing. Null in others. */
+  /**
+   * For a report with `split`: how many calls separate runs for each value would make, without sharing. Null for
+   * others.
+   */
   readonly split: { readonly by: string; readonly values: number; readonly one_by_one: number } | null;
-  /** Metrics calls of this plan; each costs one token of the key. */
+  /** The metrics calls of this plan. Each costs one token of the key. */
   readonly tokens: number;
   readonly rows_at_most: number | null;
   readonly outputs: readonly string[];
   readonly recipients: readonly string[];
   readonly budget: NonNullable<ExplainContext['budget']> | null;
-  /** One line each, with its zone; empty: on demand only. */
+  /** One line each, with its time zone. Empty: on demand only. */
   readonly schedules: readonly string[];
   readonly slots: readonly SlotView[];
-  /** Of the next slot with `prepare`, instants in ISO; null without one. */
+  /** For the next slot with `prepare`, with ISO instants; null if there is none. */
   readonly prepare: {
     readonly slot: string;
     readonly begins: string;
-    /** Calls that are made before it. */
+    /** The number of calls that are made before the slot. */
     readonly calls: number;
-    /** Calls of its whole plan, lists included. */
+    /** The number of calls in its whole plan, including lists. */
     readonly of: number;
-    /** When the first of them is made; null without any. */
+    /** When the first of them is made; null if there are none. */
     readonly from: string | null;
-    /** The calls that its run makes. */
+    /** The calls that are left to the run. */
     readonly others: readonly { readonly call: string; readonly why: Unprepared }[];
   } | null;
 }
 
-/** Describes what a run would request, cost and send. Makes no calls. */
+/** Describes what a run would request, cost and send. It makes no calls. */
 export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument {
   const { answered = new Set<string>(), split } = extra;
   const made = split?.plan.calls ?? plan.calls;
@@ -166,7 +172,7 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
 
 const reportCalls = (calls: readonly Call[]): number => calls.filter(({ kind }) => kind === 'report').length;
 
-/** The metrics of a section whose base none of its own calls gives. */
+/** The metrics of a section with a base that none of its own calls provides. */
 function withoutCases(
   { section, call, join, baseJoin, bases = [] }: SectionPlan,
   requests: ReadonlyMap<string, ReportRequest>,
@@ -178,7 +184,7 @@ function withoutCases(
   return bases.filter(({ base }) => !given.has(base)).map(({ metric }) => metric);
 }
 
-/** Calls of a section with one call per metric and part, and the same for each of its partners. */
+/** The calls of a section with one call per metric and part, including its partners. */
 const naiveCallCount = ({ section, call, join, partners }: SectionPlan): number => {
   const requests = new Map(partners.map((partner) => [`${partner.kind} ${partner.call}`, partner]));
   return [...requests.values()]
@@ -219,7 +225,7 @@ function describeCall(call: Call, period: Plan['period']): string {
   return parts.join('; ');
 }
 
-/** Buckets × groups, at most `limit` and the service's limit; null for a list. */
+/** Buckets × groups, limited by `limit` and the service's limit; null for a list. */
 function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
   const { dimensions = [], limit } = call.request;
@@ -235,7 +241,7 @@ const PARTNER_TEXTS = {
   trend: 'the trend',
 } as const;
 
-/** `days, rate; the year before of days (rows and totals)`: what reads a call. */
+/** Who uses a call: `days, rate; the year before of days (rows and totals)`. */
 function formatReaders({ sections, partners }: ExplainDocument['calls'][number]): string {
   const others = PARTNER_KINDS.flatMap((kind) => {
     const readers = partners.filter((partner) => partner.kind === kind);
@@ -255,7 +261,7 @@ const UNPREPARED: Record<Unprepared, string> = {
   incomplete: 'days that are not complete before it',
 };
 
-/** `12 of 14 calls of the slot 2026-…, from 2026-… on; at the slot: lists (1), current counts (1)`. */
+/** E.g. `12 of 14 calls of the slot 2026-…, from 2026-… on; at the slot: lists (1), current counts (1)`. */
 export function formatPreparation({ slot, calls, of, from, others }: NonNullable<ExplainDocument['prepare']>): string {
   const reasons = [...new Set(others.map(({ why }) => why))].map(
     (why) => `${UNPREPARED[why]} (${others.filter((other) => other.why === why).length})`,
@@ -280,7 +286,7 @@ export function formatExplain(document: ExplainDocument): string {
       .filter(({ period: { from, to } }) => from !== period.from || to !== period.to)
       .map(({ id, period: own }) => {
         const days = `${own.from} to ${own.to}`;
-        // A range of days is its own label.
+        // If the period is a plain range of days, they are already its label.
         return `         ${id}: ${own.label === days ? days : `${own.label} (${days})`}`;
       }),
   );

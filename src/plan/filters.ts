@@ -1,8 +1,8 @@
 import { type Catalog, DIMENSIONS_WITH_FIXED_VALUES } from '../contract/catalog.ts';
 import type { Filter } from '../contract/report.ts';
 
-// The catalog is cached for an hour, and rows may have no value (null): rows can have other values than those listed. Only
-// "eq" and "in" filters bound them; "not_in" includes rows without a value.
+// Rows can have values that are not listed here: the catalog is cached for an hour, and a row may have no value (null).
+// Only "eq" and "in" filters exclude these; "not_in" includes rows without a value.
 
 type Dimensions = Pick<Catalog, 'dimensions'>;
 type Filters = readonly Filter[];
@@ -16,11 +16,11 @@ const passingValues = (id: string, filters: Filters, catalog: Dimensions): strin
     filters.every(({ dimension, op, values }) => dimension !== id || values.includes(value) === (op !== 'not_in')),
   );
 
-/** Whether rows with unlisted values, or without one, pass. */
+/** Whether rows with an unlisted value, or without a value, pass. */
 const isOpen = (id: string, filters: Filters): boolean =>
   filters.every(({ dimension, op }) => dimension !== id || op === 'not_in');
 
-/** Expected groups besides those of the listed values: the one of rows without a value. */
+/** How many groups to expect besides those of the listed values: the one of rows without a value. */
 const unlistedGroupCount = (id: string, filters: Filters): number =>
   isOpen(id, filters) && !DIMENSIONS_WITH_FIXED_VALUES.has(id) ? 1 : 0;
 
@@ -37,7 +37,7 @@ const includeFilter = (dimension: string, values: readonly string[]): Filter => 
   values: [...values].sort(),
 });
 
-/** Excludes any number of values by several filters, all of which a row must pass. */
+/** Excludes any number of values with several filters, all of which a row must pass. */
 const excludeFilters = (dimension: string, values: readonly string[], maxValues: number): Filter[] =>
   chunks([...new Set(values)].sort(), maxValues).map((chunk) => ({ dimension, op: 'not_in', values: chunk }));
 
@@ -47,17 +47,17 @@ function chunks(values: readonly string[], size: number): string[][] {
   );
 }
 
-/** Equivalent filters for one call or several. */
+/** Filters for one call or several that together are equivalent to the original ones. */
 export interface SplitFilters {
-  /** One list of filters per call. No row passes two of them. */
+  /** One list of filters per call. No row passes two of the lists. */
   readonly filterSets: readonly Filter[][];
-  /** Dimensions whose values are split over several calls. */
+  /** Dimensions whose values are split into several calls. */
   readonly splitDimensions: readonly string[];
 }
 
 /**
- * Splits filters into filters of at most `maxValues` values. Excluded values are split over several filters of one call,
- * included ones over several calls. Neither is replaced by its complement, which would add or lose unlisted values.
+ * Splits filters into filters of at most `maxValues` values. Excluded values become several filters of one call,
+ * included ones several calls. Neither is replaced by its complement, which would add or lose unlisted values.
  */
 export function splitFilters(filters: Filters, maxValues: number): SplitFilters {
   const splitDimensions: string[] = [];
@@ -76,10 +76,10 @@ export function splitFilters(filters: Filters, maxValues: number): SplitFilters 
 }
 
 /**
- * Splits the filters by the values of the dimension with the most values, so that no call has more than `maxGroups` groups.
- * Each group is in one call only. The last call excludes the values of the others, so that unlisted values are included,
- * and has as few listed values as possible: if there are too many unlisted ones, its response is marked as truncated.
- * Undefined if a single value has more than `maxGroups` groups.
+ * Splits the filters by the values of the dimension with the most values, so that no call has more than `maxGroups`
+ * groups. Each group is in one call only. The last call excludes the values of all others, so that it includes unlisted
+ * ones, and it has as few listed values as possible: if there are too many unlisted ones, its response is marked as
+ * truncated. Undefined if a single value has more than `maxGroups` groups.
  */
 export function splitGroups(
   ids: readonly string[],

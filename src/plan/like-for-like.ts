@@ -8,20 +8,20 @@ import { type Bucket, type DateRange, dateOf, dayCount, endOfDay, lastDayOfBucke
 /**
  * Why a change is not shown:
  * - `unfinished`: the range had not ended when its figures were computed
- * - `no_partner`: a week 53 in a year whose predecessor has 52
+ * - `no_partner`: a week 53, if the year before has only 52
  * - `partial`: one of the two buckets is cut off by its range
- * - `weekdays`: equally many days that begin on different weekdays
+ * - `weekdays`: the same number of days, but beginning on different weekdays
  * - `length`: different numbers of days
  */
 export const UNLIKE_REASONS = ['unfinished', 'no_partner', 'partial', 'weekdays', 'length'] as const;
 export type UnlikeReason = (typeof UNLIKE_REASONS)[number];
 
-/** Totals of fewer days are compared only with their like. */
+/** Totals of fewer days than this are compared only with a comparable range. */
 const MIN_DAYS_OF_UNLIKE_TOTALS = 7;
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
 
-/** The number of whole months that begin on this day of the month; undefined if the range is not made of such. */
+/** The number of whole months, each beginning on this day; undefined if the range does not consist of such months. */
 function wholeMonths({ from, to }: DateRange, firstDay: number): number | undefined {
   const first = civilDate(from);
   const after = civilDate(to).plus({ days: 1 });
@@ -30,13 +30,16 @@ function wholeMonths({ from, to }: DateRange, firstDay: number): number | undefi
   return months > 0 ? months : undefined;
 }
 
-/** The number of whole months of the calendar, or else of the fiscal year; undefined if the range has other days. */
+/**
+ * The number of whole months of the calendar, otherwise of the fiscal year; undefined if the range does not consist of
+ * whole months.
+ */
 const monthsOf = (range: DateRange, { fiscal_year_start: fiscal }: FiscalCalendar): number | undefined =>
   wholeMonths(range, 1) ?? (fiscal === undefined ? undefined : wholeMonths(range, fiscal.day));
 
 /**
- * Why two ranges are not like; undefined if they are: equally many whole months (so quarters and years as well) of the
- * calendar or the fiscal year, or equally many days that begin on the same weekday.
+ * Why two ranges are not comparable; undefined if they are. They are if they have the same number of whole months (and
+ * so quarters and years) of the calendar or the fiscal year, or the same number of days beginning on the same weekday.
  */
 export function unlikeness(
   a: DateRange,
@@ -49,7 +52,7 @@ export function unlikeness(
   return civilDate(a.from).weekday === civilDate(b.from).weekday ? undefined : 'weekdays';
 }
 
-/** Whether the range had ended in its zone when its figures were computed. */
+/** Whether the range had ended, in its time zone, when its figures were computed. */
 const hasEnded = ({ to }: DateRange, timezone: string, asOf: number): boolean => endOfDay(to, timezone) <= asOf;
 
 export interface ComparisonContext {
@@ -60,7 +63,7 @@ export interface ComparisonContext {
 }
 
 /**
- * Why a row's change is not shown; undefined if it is.
+ * Why a row's change is not shown; undefined if it is shown.
  * @param bucket clipped to the range of its table
  * @param partner clipped to the compared range; undefined without one
  */
@@ -81,8 +84,8 @@ const isWhole = ({ label, from, to }: Bucket, granularity: Granularity): boolean
   from === label && to === lastDayOfBucket(label, granularity);
 
 /**
- * Whether totals, and rows without a bucket, are compared. Those of at least seven ended days are, even with an unlike
- * range: `unlike` and `days` then need a note.
+ * Whether totals, and rows without a bucket, are compared. With at least seven ended days they are, even if the ranges
+ * are not comparable: `unlike` and `days` then need a note.
  */
 export type TotalsComparison =
   | { readonly compared: true; readonly unlike?: 'weekdays' | 'length'; readonly days?: readonly [number, number] }
@@ -102,7 +105,7 @@ export function compareTotals(
   return { compared: true, ...(unlike === undefined ? {} : { unlike }), ...(days === null ? {} : { days }) };
 }
 
-/** The days of a range and of its partner, where they differ. */
+/** The number of days in a range and in its partner; null if they are equal. */
 export function differentLengths(
   range: DateRange | undefined,
   partner: DateRange | undefined,
@@ -112,21 +115,21 @@ export function differentLengths(
   return days[0] === days[1] ? null : days;
 }
 
-/** The same week number of the ISO year before; undefined for a week 53 that it does not have. */
+/** The same week number in the ISO year before; undefined for a week 53 that it does not have. */
 function weekOfYearBefore(monday: DateTime): DateTime | undefined {
   const { weekYear, weekNumber } = monday;
   const before = DateTime.fromObject({ weekYear: weekYear - 1, weekNumber: 1, weekday: 1 }, { zone: 'utc' });
   return weekNumber > before.weeksInWeekYear ? undefined : before.plus({ weeks: weekNumber - 1 });
 }
 
-/** 52 weeks: weekdays agree. */
+/** 52 weeks, so that weekdays match. */
 const YEAR_OF_WEEKS = { days: 364 } as const;
 
 /**
  * The days that a range is compared with; undefined for a single week 53 without a partner.
- * - `previous_period`: as the service computes it (specification §2.7)
- * - `previous_year`: of whole months the same months a year before; of whole ISO weeks as many from the same week number
- *   on; else the same weekdays 364 days before
+ * - `previous_period`: like the service computes it (specification §2.7)
+ * - `previous_year`: for whole months, the same months a year before; for whole ISO weeks, the same number of weeks
+ *   from the same week number on; otherwise the same weekdays 364 days before
  */
 export function partnerOf(
   range: DateRange,
@@ -137,7 +140,7 @@ export function partnerOf(
   const from = civilDate(range.from);
   const to = civilDate(range.to);
   if (monthsOf(range, calendar) !== undefined) {
-    // The end is computed from the day after it: the last of February has no fixed date.
+    // The end is computed from the day after it, because the last day of February varies.
     return { from: dateOf(from.minus({ years: 1 })), to: dateOf(to.plus({ days: 1 }).minus({ years: 1, days: 1 })) };
   }
   const wholeWeeks = from.weekday === 1 && to.weekday === 7;
@@ -148,8 +151,8 @@ export function partnerOf(
 }
 
 /**
- * The bucket a year before, cut off like this one; undefined for a week 53 without a partner. Days are those 364 days
- * before, weeks have the same ISO number, longer buckets are the same months.
+ * The bucket a year before, cut off in the same way; undefined for a week 53 without a partner. For a day it is 364
+ * days before, for a week the same ISO number, for longer buckets the same months.
  */
 export function yearBefore(bucket: Bucket, granularity: Granularity): Bucket | undefined {
   const label = civilDate(bucket.label);
@@ -169,7 +172,7 @@ export function yearBefore(bucket: Bucket, granularity: Granularity): Bucket | u
   return { label: dateOf(before), from: dateOf(at(bucket.from)), to: dateOf(isEnd ? end : at(bucket.to)) };
 }
 
-/** The days from the first to the last partner of the buckets; undefined if none has one. */
+/** The days from the first to the last of the buckets' partners; undefined if no bucket has one. */
 export function yearBeforeRange(buckets: readonly Bucket[], granularity: Granularity): DateRange | undefined {
   const partners = buckets.flatMap((bucket) => yearBefore(bucket, granularity) ?? []);
   const [first] = partners;
@@ -177,7 +180,10 @@ export function yearBeforeRange(buckets: readonly Bucket[], granularity: Granula
   return first === undefined || last === undefined ? undefined : { from: first.from, to: last.to };
 }
 
-/** From the first day of the year or quarter that holds the range's last day to that day. Quarters are the fiscal year's. */
+/**
+ * The days from the start of the year or quarter in which the range ends to its last day. Quarters are those of the
+ * fiscal year.
+ */
 export function toDateRange(
   { to }: DateRange,
   unit: ToDate,

@@ -1,7 +1,7 @@
 import { endOfDay } from './buckets.ts';
 import type { Call, Plan, ReportCall } from './plan.ts';
 
-/** Why a call is made at the slot: a list, current counts, or days that are not complete before it. */
+/** Why a call must wait for the slot: it is a list, it is about current counts, or its days are not complete before. */
 export type Unprepared = 'list' | 'current' | 'incomplete';
 
 /** The calls of a slot that can be made before it. */
@@ -26,8 +26,8 @@ export interface PrepareTimes {
 }
 
 /**
- * Divides the calls of a plan into those that can be made before its run begins, and the others. A call asks for complete
- * days from the end of the last of them plus `dataReadyMs`; days that it is compared with are earlier.
+ * Divides the calls of a plan into those that can be made before its run begins, and the others. A call gets complete
+ * days once its last day has ended and `dataReadyMs` have passed. Days that it is compared with are earlier.
  */
 export function preparedCalls(
   { calls }: Pick<Plan, 'calls'>,

@@ -4,21 +4,21 @@ import type { ReportRequest } from '../contract/report.ts';
 import type { ReadingSettings } from '../definitions/schema/readings.ts';
 import type { Section } from '../definitions/schema/report-definition.ts';
 
-/** What one call of a reading asks: some current counts, as a whole or by one dimension. */
+/** What one call of a reading requests: current counts, as a whole or by one dimension. */
 export interface ReadingQuestion {
-  /** `whole`, or `by-<dimension>`: its name in the archive. Its metrics are no part of it. */
+  /** `whole` or `by-<dimension>`: the name in the archive. It does not depend on the metrics. */
   readonly id: string;
   readonly metrics: readonly string[];
   readonly dimension: string | null;
 }
 
-/** Name of the question for the whole (null) or by a dimension. */
+/** The name of the request for the whole (null) or by a dimension. */
 export const questionId = (dimension: string | null): string => (dimension === null ? 'whole' : `by-${dimension}`);
 
 /**
- * The questions of a day: one for the whole, and one for each dimension, with the metrics that accept it.
+ * The requests of a day: one for the whole, and one for each dimension with the metrics that accept it.
  *
- * @param catalog absent: every metric is taken for a current count that accepts every dimension
+ * @param catalog absent: every metric counts as a current count that accepts every dimension
  */
 export function readingQuestions({ metrics, by }: ReadingSettings, catalog: Catalog | undefined): ReadingQuestion[] {
   const accepts = (id: string, dimension: string | null): boolean => {
@@ -33,7 +33,7 @@ export function readingQuestions({ metrics, by }: ReadingSettings, catalog: Cata
   });
 }
 
-/** The request body: without a range, since current counts have none. */
+/** The request body. It has no range, because current counts have none. */
 export const readingRequest = ({ metrics, dimension }: ReadingQuestion, timezone: string): ReportRequest => ({
   metrics: [...metrics],
   ...(dimension === null ? {} : { dimensions: [dimension] }),
@@ -47,7 +47,7 @@ const instantSchema = z.string().refine((text) => !Number.isNaN(Date.parse(text)
 export const readingSchema = z.object({
   version: z.literal(1),
   org: z.string(),
-  /** The service's organization, as `org` of org.yaml had it: another one's counts are not used. */
+  /** The `org` in org.yaml at that time. Counts of another organization are not used. */
   service_org: z.string(),
   day: dateSchema,
   timezone: z.string(),
@@ -64,7 +64,7 @@ export const readingSchema = z.object({
 });
 export type Reading = Readonly<z.infer<typeof readingSchema>>;
 
-/** The readings of one question by day; absent days are gaps. */
+/** Finds the readings of one request, by day. Absent days are gaps. */
 export type FindReadings = (
   org: string,
   dimension: string | null,
@@ -79,8 +79,8 @@ export type ReadingGap =
   | { readonly kind: 'filters' };
 
 /**
- * What the organization's readings lack for a section; undefined where they answer it. A reading answers only the same
- * metrics, dimension and filters; it has no filters and at most one dimension.
+ * What the organization's readings lack for a section; undefined if they answer it. Readings have no filters and at most
+ * one dimension, so they only answer sections without filters whose metrics and dimension are read.
  */
 export function readingGap(
   { metrics = [], dimensions = [], filters = [] }: Section,
@@ -94,7 +94,7 @@ export function readingGap(
   return dimension === undefined || settings?.by.includes(dimension) ? undefined : { kind: 'dimension', dimension };
 }
 
-/** What to change so that a section has a history of its current counts. */
+/** Says what to change so that a section has a history of its current counts. */
 export function readingAdvice(gap: ReadingGap): string {
   switch (gap.kind) {
     case 'metrics':

@@ -10,7 +10,7 @@ export interface SectionWithReplacements {
 }
 
 /**
- * Replaces deprecated metrics by their successors, transitively, if the report follows replacements (specification §9). A
+ * Replaces deprecated metrics by their successors, repeatedly, if the report follows replacements (specification §9). A
  * metric without a successor in the organization's catalog stays.
  */
 export function followReplacements(
@@ -42,8 +42,8 @@ export function followReplacements(
 }
 
 /**
- * The targets of deprecated metrics as those of their successors, if the report follows replacements. A target that the
- * list has for the successor itself takes precedence.
+ * Moves the targets of deprecated metrics to their successors, if the report follows replacements. A target for the
+ * successor itself takes precedence.
  */
 export function followedTargets<Entry extends Target>(
   targets: readonly Entry[],
@@ -60,14 +60,14 @@ export function followedTargets<Entry extends Target>(
   });
 }
 
-/** Metric ids with the deprecated ones replaced, if the report follows replacements. */
+/** Metric ids with deprecated ones replaced, if the report follows replacements. */
 export const followedMetrics = (
   ids: readonly string[],
   { follow_replacements }: Pick<Definition, 'follow_replacements'>,
   catalog: Catalog,
 ): readonly string[] => (follow_replacements ? [...new Set(ids.map((id) => successorOf(id, catalog)))] : ids);
 
-/** A metric that another group has already as the successor of its own stays with the first. */
+/** If two groups would have the same metric after a replacement, it stays in the first. */
 function replaceInGroups(
   groups: NonNullable<Section['groups']>,
   successor: (id: string) => string,
@@ -94,7 +94,7 @@ function replaceInChart(chart: ChartSpec, successor: (id: string) => string): Ch
 function successorOf(id: string, { metrics }: Catalog): string {
   const seen = new Set<string>();
   let current = id;
-  // Guards against cycles in the catalog.
+  // Prevents an endless loop if the catalog has a cycle.
   while (!seen.has(current)) {
     seen.add(current);
     const metric = metrics.find((candidate) => candidate.id === current);

@@ -6,13 +6,13 @@ import type { DateRange } from './buckets.ts';
 /** The days of a scorecard's small charts, and the size of their points. */
 export interface TrendSpan {
   readonly granularity: Granularity;
-  /** Whole buckets; it ends with the period. */
+  /** Whole buckets; the last one ends with the period. */
   readonly range: DateRange;
 }
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
 
-/** The largest buckets of the service that the period is made of: calendar months, weeks from Monday on, or days. */
+/** The largest of the service's buckets that the period consists of: calendar months, weeks from Monday, or days. */
 function granularityOf({ from, to }: DateRange): Granularity {
   const first = civilDate(from);
   const last = civilDate(to);
@@ -20,7 +20,7 @@ function granularityOf({ from, to }: DateRange): Granularity {
   return first.weekday === 1 && last.weekday === 7 ? 'week' : 'day';
 }
 
-/** As many buckets as the trend has points, the last one ending with the period. */
+/** The days of a trend: as many buckets as it has points, the last one ending with the period. */
 export function trendSpan({ from, to }: DateRange, points: number): TrendSpan {
   const granularity = granularityOf({ from, to });
   const first = civilDate(to)
@@ -29,11 +29,14 @@ export function trendSpan({ from, to }: DateRange, points: number): TrendSpan {
   return { granularity, range: { from: first.toFormat('yyyy-MM-dd'), to } };
 }
 
-/** Whether the service answers the metric by buckets of this size. */
+/** Whether the service provides the metric by buckets of this size. */
 export const hasTrend = (metric: Metric, granularity: Granularity): boolean =>
   !isCurrentCount(metric) && metric.granularities.includes(granularity);
 
-/** The request for a scorecard's trend; undefined if none of its metrics has one. @param own of the scorecard */
+/**
+ * The request for a scorecard's trend; undefined if none of its metrics has one.
+ * @param own the scorecard's own request
+ */
 export function trendRequest(
   own: ReportRequest,
   { granularity, range }: TrendSpan,

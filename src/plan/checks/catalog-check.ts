@@ -9,32 +9,33 @@ import { readingAdvice, readingGap } from '../reading.ts';
 
 /** A request error that the service would return, found before a token is spent. */
 export interface PlanDiagnostic extends Omit<DiagnosticText, 'message'> {
-  /** ValuePath in the definition, e.g. `['sections', 2, 'metrics', 1]`, which `locate` converts to line and column. */
+  /** ValuePath in the definition, e.g. `['sections', 2, 'metrics', 1]`. `locate` converts it to line and column. */
   readonly path: ValuePath;
 }
 
 export const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
-/** At most `max` of the words, and how many more there are. */
+/** Quotes at most `max` of the words, and says how many more there are. */
 const quoteSome = (words: readonly string[], max = 12): string =>
   words.length <= max ? quoted(words) : `${quoted(words.slice(0, max))} and ${words.length - max} more`;
 
-/** The word that was meant, else this advice. */
+/** Suggests the known word that was probably meant, otherwise this advice. */
 export const suggestion = (word: string, known: Iterable<string>, otherwise: string): string => {
   const match = didYouMean(word, known);
   return match === undefined ? otherwise : `${match.charAt(0).toUpperCase()}${match.slice(1)}`;
 };
 
-/** The advice for what the catalog has, but describes in a way that cannot be read. */
+/** The advice for an id that is in the catalog, but with a description that cannot be read. */
 function unreadableHint(id: string, { unread = [] }: Catalog): string | undefined {
   const odd = unread.find((candidate) => candidate.id === id);
   return odd && `The catalog has it, but Docket cannot read its description (${odd.why}): report it to the service.`;
 }
 
 /**
- * Everything in the definition that this organization's catalog does not allow (specification §2.4–2.7), in the order
- * of the file. What needs no catalog (repetitions, sorting by a column that is not there) was refused when the definition
- * was read. One after the other: a caller of the first ones alone does not pay for the advice of the others. Pure.
+ * Yields everything in the definition that this organization's catalog does not allow (specification §2.4–2.7), in the
+ * order of the file. Errors that need no catalog (repetitions, sorting by a missing column) were reported when the
+ * definition was read. It is a generator, so that a caller that needs only the first ones does not pay for the others.
+ * Pure.
  */
 export function* findCatalogDiagnostics(
   definition: Definition,
@@ -210,7 +211,7 @@ function* checkFilters(
     const isKnown = new Set(knownValues);
     for (const [position, value] of filter.values.entries()) {
       if (isKnown.has(value)) continue;
-      // Suggests the value for a label.
+      // If the definition has a value's label, suggests the value.
       const labelled = dimension.values.find(({ label }) => label.toLowerCase() === value.toLowerCase());
       yield {
         path: [...path, 'values', position],

@@ -2,7 +2,7 @@ import type { BaseSettings } from '../../contract/bases.ts';
 import { type Catalog, isAdditive, type Metric } from '../../contract/catalog.ts';
 import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 
-/** What the catalog does not allow in `bases` of org.yaml; paths are those of org.yaml. Pure. */
+/** Reports what the catalog does not allow in `bases` of org.yaml. Paths are those of org.yaml. Pure. */
 export function checkBases(bases: BaseSettings, { metrics }: Catalog): PlanDiagnostic[] {
   const known = new Map(metrics.map((metric) => [metric.id, metric]));
   return Object.entries(bases).flatMap(([id, base]): PlanDiagnostic[] => {

@@ -5,7 +5,7 @@ import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 
 type Displayed = Pick<Definition, 'sections' | 'units' | 'labels'>;
 
-/** Units of metrics that are no durations, and labels of what this catalog does not know. */
+/** Reports units for metrics that are not durations, and labels for what this catalog does not know. */
 export const checkDisplay = (definition: Displayed, catalog: Catalog): PlanDiagnostic[] => [
   ...checkUnits(definition, catalog),
   ...checkLabels(
@@ -16,7 +16,7 @@ export const checkDisplay = (definition: Displayed, catalog: Catalog): PlanDiagn
   ),
 ];
 
-/** Checks the units and labels of `org.yaml`. Its labels may also name fields and codes of a list. */
+/** Checks the units and labels in `org.yaml`. Its labels may also name fields and codes of a list. */
 export const checkOrgDisplay = (display: Display, catalog: Catalog): PlanDiagnostic[] => [
   ...Object.keys(display.units ?? {}).flatMap((id) =>
     unknownDiagnostic(['units', id], id, new Set(catalog.metrics.map((metric) => metric.id)), 'a metric'),
@@ -46,7 +46,7 @@ function unknownDiagnostic(
 function checkUnits({ units = {} }: Display, { metrics }: Catalog): PlanDiagnostic[] {
   return Object.entries(units).flatMap(([id, unit]): PlanDiagnostic[] => {
     const metric = metrics.find((each) => each.id === id);
-    // The section that names an unknown metric has a diagnostic already.
+    // An unknown metric already has a diagnostic in the section that names it.
     if (metric === undefined || metric.unit === 'seconds') return [];
     return [
       {
@@ -68,7 +68,7 @@ function checkLabels(
   const ids = [...metrics, ...dimensions].map(({ id }) => id);
   const codes = dimensions.flatMap(({ values }) => values.map(({ value }) => value));
   const known = new Set([...ids, ...codes, ...asked]);
-  // Fields and codes of a list are known only when it is read.
+  // Fields and codes of a list are unknown until it is read.
   return Object.keys(labels).flatMap((id) =>
     hasList && !id.includes('.') ? [] : unknownDiagnostic(['labels', id], id, known, 'a metric, a dimension or a code'),
   );

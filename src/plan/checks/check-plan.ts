@@ -16,18 +16,18 @@ import { comparisonDiagnostics } from './comparison-check.ts';
 
 export type CheckPlanInput = SectionRequestsInput;
 
-/** A section with its request, or that of a partner, regardless of limits. */
+/** A section with its own request or that of a partner, regardless of limits. */
 export interface MetricsRequest {
   readonly section: Section;
   readonly request: ReportRequest;
 }
 
-/** Diagnostics of very long lists would take minutes. */
+/** The most diagnostics, because those of very long lists would take minutes. */
 export const MAX_PLAN_DIAGNOSTICS = 100;
 
 /**
- * What cannot be requested, from this catalog or over this period, and which comparisons, trends and conditions never hold: in the order
- * of the file, at most `MAX_PLAN_DIAGNOSTICS`.
+ * Reports what cannot be requested with this catalog or for this period, and comparisons, trends and conditions that
+ * can never apply: in the order of the file, at most `MAX_PLAN_DIAGNOSTICS`.
  */
 export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
   const requests = sectionRequests(input);
@@ -39,15 +39,15 @@ export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
     ...checkConditions(input.definition, input.catalog),
     ...unusualConditions(requests, input),
   ];
-  // Within a section they are in order already.
+  // Within a section they are already in order.
   return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);
 }
 
-/** The diagnostics of `checkPlan` that stop a run. */
+/** Only the diagnostics of `checkPlan` that stop a run. */
 export const checkRequests = (input: CheckPlanInput): PlanDiagnostic[] =>
   requestDiagnostics(sectionRequests(input), input);
 
-/** Fields of the report come first. */
+/** Fields of the report come before sections. */
 const sectionIndex = ({ path }: PlanDiagnostic): number => (path[0] === 'sections' ? Number(path[1]) : -1);
 
 function requestDiagnostics(
@@ -106,7 +106,7 @@ function checkSplit(
     : [splitDiagnostic({ kind: 'calls', calls }, { section, request }, at, limits)];
 }
 
-/** Path of the filter with too many values of this dimension. */
+/** Path of the filter with too many values for this dimension. */
 const filterPath = (section: Section, dimension: string, maxValues: number): (string | number)[] => {
   const index = (section.filters ?? []).findIndex((filter) => {
     return filter.dimension === dimension && filter.op !== 'not_in' && new Set(filter.values).size > maxValues;

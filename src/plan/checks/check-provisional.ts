@@ -3,8 +3,8 @@ import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { PlanDiagnostic } from './catalog-check.ts';
 
 /**
- * Metrics of sections that the catalog describes as "so far", and that are not known to change later. A description is no
- * contract: such a metric is compared like any other.
+ * Warns about metrics that the catalog describes as "so far" but that are not known to change later. A description is
+ * no contract, so such a metric is compared like any other.
  */
 export const provisionalWarnings = (
   { sections }: Pick<Definition, 'sections'>,

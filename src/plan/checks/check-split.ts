@@ -10,7 +10,7 @@ import type { CheckPlanInput } from './check-plan.ts';
 const dimensionOf = ({ split }: Pick<Definition, 'split'>, { dimensions }: Catalog): Dimension | undefined =>
   dimensions.find(({ id }) => id === split?.by);
 
-/** The values of `to` that the catalog does not list, with the number of those that it does. */
+/** The values in `to` that the catalog does not list, and the number of values that it lists. */
 function unknownValues(
   { split }: Pick<Definition, 'split'>,
   dimension: Dimension,
@@ -33,7 +33,7 @@ const unknownDiagnostic = (value: string, { id, values }: Dimension): PlanDiagno
   ),
 });
 
-/** What the catalog does not allow in the `split` of a report. Empty for a report without it. */
+/** Reports what the catalog does not allow in a report's `split`. Empty for a report without it. */
 export function splitCheck(input: CheckPlanInput & { readonly settings?: OrgSettings | undefined }): PlanDiagnostic[] {
   const { definition, catalog, settings } = input;
   const { split } = definition;
@@ -84,7 +84,7 @@ export function splitCheck(input: CheckPlanInput & { readonly settings?: OrgSett
   });
 }
 
-/** Values that nobody gets a pack for, because the catalog does not list them. Warnings. */
+/** Warns about values for which nobody gets a report, because the catalog does not list them. */
 export function splitWarnings(definition: Pick<Definition, 'split'>, catalog: Catalog): PlanDiagnostic[] {
   const dimension = dimensionOf(definition, catalog);
   if (dimension === undefined) return [];

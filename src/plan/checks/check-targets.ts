@@ -5,7 +5,7 @@ import { type Target, whereOf } from '../../definitions/schema/targets.ts';
 import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
 import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 
-/** What a number of this unit looks like. */
+/** What a number in this unit looks like. */
 const unitHint = (unit: string | null): { readonly expected: string; readonly next: string } => {
   if (unit === 'ratio')
     return { expected: 'a share from 0 to 1, or in % (the metric is a ratio)', next: 'Write it in %, e.g. 90%.' };
@@ -17,12 +17,12 @@ const unitHint = (unit: string | null): { readonly expected: string; readonly ne
   };
 };
 
-/** Of a number that fits but for its sign. */
+/** The advice for a number that is only wrong because it is negative. */
 const NOT_NEGATIVE = { expected: '0 or more: no figure of the metric is negative', next: 'Remove the sign.' };
 
 /**
- * Everything in a list of targets that this catalog does not allow: unknown metrics, dimensions and values, units that do
- * not fit, lengths of a period for a metric without one.
+ * Reports everything in a list of targets that this catalog does not allow: unknown metrics, dimensions and values,
+ * units that do not match, and periods for a metric that has none.
  * @param at path of the list
  */
 export function checkTargets(
@@ -110,7 +110,7 @@ function checkWhere(target: Target, metric: Metric, catalog: Catalog, path: Plan
     ];
   }
   const values = dimension.values.map(({ value }) => value);
-  // Dimensions without listed values take any.
+  // Dimensions without listed values accept any value.
   if (values.length === 0 || values.includes(where.value)) return [];
   return [
     {
@@ -124,8 +124,8 @@ function checkWhere(target: Target, metric: Metric, catalog: Catalog, path: Plan
 }
 
 /**
- * Conditions of deliveries whose number is in a unit that the metric does not have: `90` or `24h` of a ratio, `10%` of a
- * count. They do not stop a run: it compares the number as it is.
+ * Warns about conditions of deliveries with a number in another unit than the metric's: `90` or `24h` for a ratio,
+ * `10%` for a count. They do not stop a run, which compares the number as it is.
  */
 export const checkConditions = (
   { deliveries }: Pick<Definition, 'deliveries'>,

@@ -10,24 +10,24 @@ import { type PlanDiagnostic, quoted } from './catalog-check.ts';
 
 type TrendCheckInput = Pick<SectionRequestsInput, 'catalog' | 'settings'>;
 
-/** Trends that never have figures. They do not stop a run: it shows them as undefined. */
+/** Warns about trends that can never have figures. They do not stop a run, which shows them as undefined. */
 export const trendDiagnostics = (requests: readonly SectionRequest[], input: TrendCheckInput): PlanDiagnostic[] =>
   requests.flatMap(({ section, period }, index): PlanDiagnostic[] => {
     const { metrics, trend } = section;
     if (metrics === undefined || trend === undefined) return [];
     const at: ValuePath = ['sections', index];
     const known = metrics.flatMap((id) => input.catalog.metrics.find((metric) => metric.id === id) ?? []);
-    // Current counts beside metrics of a period, and unknown metrics, have a diagnostic of their own.
+    // Unknown metrics, and current counts beside metrics of a period, have diagnostics of their own.
     if (known.length > 0 && known.every(isCurrentCount)) return unreadCounts({ ...section, metrics }, at, input);
     const span = trendSpan(period, trend);
     const without = withoutTrend({ ...section, metrics }, at, span, input.catalog);
     return without.length > 0 ? without : beforeData(known, at, span);
   });
 
-/** Points of a trend that a usual range needs: twelve, and the figure's own. */
+/** How many points of a trend a usual range needs: twelve earlier ones, and the figure's own. */
 const RANGE_POINTS = 13;
 
-/** `send_if: unusual` where no figure can have a usual range. */
+/** Warns about `send_if: unusual` if no figure can have a usual range. */
 export function unusualConditions(
   requests: readonly SectionRequest[],
   { definition, catalog }: Pick<SectionRequestsInput, 'definition' | 'catalog'>,
@@ -60,7 +60,7 @@ export function unusualConditions(
   );
 }
 
-/** Current counts without stored readings. */
+/** Warns about current counts without stored readings. */
 function unreadCounts(section: MetricsSection, at: ValuePath, { settings }: TrendCheckInput): PlanDiagnostic[] {
   const gap = readingGap(section, settings?.readings);
   if (gap === undefined) return [];
@@ -74,7 +74,7 @@ function unreadCounts(section: MetricsSection, at: ValuePath, { settings }: Tren
   ];
 }
 
-/** Metrics that the service does not answer by the trend's buckets. */
+/** Warns about metrics that the service does not provide by the trend's buckets. */
 const withoutTrend = (
   section: MetricsSection,
   at: ValuePath,

@@ -7,7 +7,7 @@ import { type PlanDiagnostic, quoted } from './catalog-check.ts';
 
 export type ComparisonCheckInput = Pick<SectionRequestsInput, 'definition' | 'catalog' | 'settings'>;
 
-/** The field of the section if it has one, else the report's. */
+/** The path of the section's own field, or of the report's. */
 const comparePath = (
   { section, comparisons }: Pick<SectionRequest, 'section' | 'comparisons'>,
   index: number,
@@ -17,7 +17,10 @@ const comparePath = (
   comparisons.indexOf('previous_year'),
 ];
 
-/** Comparisons and periods that never have figures. They do not stop a run: it shows such figures as undefined. */
+/**
+ * Warns about comparisons and periods that can never have figures. They do not stop a run, which shows such figures as
+ * undefined.
+ */
 export function comparisonDiagnostics(
   requests: readonly SectionRequest[],
   input: ComparisonCheckInput,
@@ -27,7 +30,7 @@ export function comparisonDiagnostics(
 
 const HISTORY_FIELDS = ['period', 'compare'] as const;
 
-/** Fields of a section of current counts that need its past values. */
+/** Fields that need past values, in a section of current counts. */
 function historiesOfCurrentCounts(
   requests: readonly SectionRequest[],
   { catalog, settings }: ComparisonCheckInput,
@@ -48,7 +51,7 @@ function historiesOfCurrentCounts(
           }));
     return [
       ...histories,
-      // Neither the service nor readings: states of many days do not add up.
+      // Neither the service nor readings provide it: states on several days do not add up.
       ...(section.to_date === undefined
         ? []
         : [
@@ -72,7 +75,7 @@ interface YearWithoutData {
   from: string;
 }
 
-/** `previous_year` where no metric of the section has data by then, once for each `compare` that asks for it. */
+/** Warns about `previous_year` if no metric of the section has data by then. Once for each `compare`. */
 function yearsWithoutData(
   requests: readonly SectionRequest[],
   { catalog, settings = {} }: ComparisonCheckInput,

@@ -3,7 +3,7 @@ import { didYouMean } from '../../definitions/diagnostics/suggest.ts';
 import type { ReadingSettings } from '../../definitions/schema/readings.ts';
 import type { PlanDiagnostic } from './catalog-check.ts';
 
-/** What the catalog does not allow in `readings` of org.yaml; paths are those of org.yaml. Pure. */
+/** Reports what the catalog does not allow in `readings` of org.yaml. Paths are those of org.yaml. Pure. */
 export function checkReadings({ metrics, by }: ReadingSettings, catalog: Catalog): PlanDiagnostic[] {
   const current = catalog.metrics.filter(isCurrentCount);
   const currentIds = current.map(({ id }) => id);

@@ -5,14 +5,14 @@ import type { Join, JoinPart, ReportCall } from '../plan.ts';
 import { type CallLimits, canonicalJson } from './call.ts';
 import type { RequestSplit, SubRequest } from './split-request.ts';
 
-/** The body of a call with the bases that were added to it. */
+/** The body of a call, with the bases that were added to it. */
 export interface BasedBody extends Pick<ReportCall, 'bases'> {
   readonly request: ReportRequest;
 }
 
 /**
- * Adds the bases of ratios and durations to calls that are made anyway, in the room that each has left. The number of
- * calls stays the same: a body that would become equal to another one stays as it is.
+ * Adds the bases of ratios and durations to calls that are made anyway, as far as each has room. The number of calls
+ * stays the same, so a body that would become equal to another one is not changed.
  * @param bodies by key; those of one call are equal
  */
 export function addBases(
@@ -48,15 +48,15 @@ function withBases(
   return { request: extended, bases };
 }
 
-/** The bases that a call lacks and takes without other rows in its place. */
+/** The bases that a call lacks, and that would not replace any of its rows. */
 function basesFor(request: ReportRequest, catalog: Catalog, settings: BaseSettings): string[] {
   const { metrics, dimensions = [], filters = [], time, order, limit } = request;
   const isGrouped = dimensions.length > 0;
-  // A group of the base alone could take the place of another one.
+  // A group that only the base has could take the place of another one.
   if (isGrouped && (order !== undefined || limit !== undefined)) return [];
   const needed = [...dimensions, ...filters.map(({ dimension }) => dimension)];
   const found = metricBases(metrics, catalog, settings).flatMap(({ base, atMost }): string[] => {
-    // A group of an upper bound may have no value of the metric and a row nevertheless.
+    // For an upper bound, a group may have a row although it has no value for the metric.
     if (metrics.includes(base) || (isGrouped && atMost === true)) return [];
     const count = catalog.metrics.find(({ id }) => id === base);
     const { granularity } = time ?? {};
@@ -69,20 +69,20 @@ function basesFor(request: ReportRequest, catalog: Catalog, settings: BaseSettin
   return [...new Set(found)];
 }
 
-/** A part of a request with its calls. */
+/** A part of a request, with its calls. */
 export interface BasedPart {
   readonly split: RequestSplit;
   readonly callOf: (subRequest: SubRequest) => ReportCall;
 }
 
 /**
- * How the bases of a table of several calls are joined, which its own join does not have. A base is read from the calls of
- * one part of the metrics: those of another may have it as well.
+ * How to join the bases of a table from several calls, as far as its own join does not do it. A base is read from the
+ * calls of one part of the metrics, although others may have it as well.
  * @param join of the table
  */
 export function joinBases(join: Join, parts: readonly BasedPart[], bases: readonly string[]): Join | undefined {
   const wanted = [...new Set(bases)].filter((id) => !join.request.metrics.includes(id));
-  // The table has the responses to these calls alone.
+  // Only the responses to these calls are available for the table.
   const answered = new Set(join.parts.map(({ call }) => call));
   const isAnswered = (callOf: BasedPart['callOf'], one: SubRequest): boolean => answered.has(callOf(one).id);
   const found: JoinPart[] = [];

@@ -10,7 +10,7 @@ import { type KeyedRequest, mergeRequests } from './merge-requests.ts';
 import { requestRange } from './partition.ts';
 import { type RequestSplit, type SubRequest, splitRequest } from './split-request.ts';
 
-/** The calls of a request, and how their responses are joined if there are several. */
+/** The calls for a request, and how their responses are joined if there are several. */
 export interface RequestCalls {
   readonly calls: readonly [ReportCall, ...ReportCall[]];
   readonly join?: Join;
@@ -18,8 +18,8 @@ export interface RequestCalls {
 }
 
 /**
- * Splits a request with more metrics than a call allows. Order and limit then apply to the joined table, because no part
- * has the metrics of another.
+ * Splits a request with more metrics than a call allows. Order and limit then apply to the joined table, because no
+ * part has all metrics.
  */
 export function splitMetrics(request: ReportRequest, maxMetrics: number): ReportRequest[] {
   const { metrics } = request;
@@ -32,8 +32,9 @@ export function splitMetrics(request: ReportRequest, maxMetrics: number): Report
 }
 
 /**
- * The calls of every request, by its key. Requests are merged before they are split, so that sections over one long period
- * share its parts as well; parts are merged again, with those of other requests. Requires requests that `checkSplit` accepts.
+ * The calls for every request, by its key. Requests are merged before they are split, so that sections with the same
+ * long period also share its parts. The parts are then merged again, with those of other requests. All requests must
+ * have passed `checkSplit`.
  * @param bases adds the bases of ratios and durations, with these settings; undefined: none
  */
 export function buildCalls(
@@ -122,7 +123,7 @@ function requestCalls(
   };
   const subRequests = splits.flatMap(({ part, lookup, split }) =>
     split.requests.flatMap((subRequest) => {
-      // A merged call may have metrics of other requests.
+      // A merged call may also have metrics of other requests.
       const ownMetrics = (ids: readonly string[]) => ids.filter((id) => part.metrics.includes(id));
       const totals = withTotals ? ownMetrics(subRequest.totals) : [];
       return subRequest.rows || totals.length > 0

@@ -8,7 +8,10 @@ import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { MetricsSection, Section } from '../../definitions/schema/report-definition.ts';
 import type { ListCall, ReportCall } from '../plan.ts';
 
-/** JSON with sorted keys and without undefined values: equal requests have equal texts. Planning spends much of its time here. */
+/**
+ * JSON with sorted keys and without undefined values, so that equal requests have equal texts. Planning spends much of
+ * its time here.
+ */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -43,8 +46,8 @@ export function listCall(org: OrgRef, list: 'profiles', section: Section): ListC
 }
 
 /**
- * Filters in canonical form: sorted, with sorted values, `in [x]` as `eq x`. Equal requests of several sections are then
- * recognized.
+ * Filters in canonical form: sorted, with sorted values, and `in [x]` as `eq x`. This makes equal requests of several
+ * sections equal texts.
  */
 export function normalizeFilters(filters: Section['filters']): Filter[] | undefined {
   if (filters === undefined || filters.length === 0) return undefined;
@@ -73,11 +76,11 @@ function requestTime(
   };
 }
 
-/** What a section's figures are of. */
+/** What a section's request depends on besides its definition. */
 export interface SectionFrame {
   readonly period: Period;
   readonly comparisons: readonly ComparisonKind[];
-  /** Whether they are current counts, to which neither applies. */
+  /** True for current counts, which have neither period nor comparison. */
   readonly current: boolean;
 }
 
@@ -104,8 +107,8 @@ export interface CallLimits {
 }
 
 /**
- * The service's limits: from the catalog if present, else from the specification.
- * @param stricter overrides; smaller calls give the same tables
+ * The service's limits: from the catalog if it has them, otherwise from the specification.
+ * @param stricter overrides them; smaller calls give the same tables
  */
 export function callLimits({ limits }: Pick<Catalog, 'limits'>, stricter: Partial<CallLimits> = {}): CallLimits {
   return {

@@ -8,21 +8,20 @@ export interface KeyedRequest {
   readonly request: ReportRequest;
   /** Its rows are looked up by bucket and group, so groups that other metrics add do no harm. */
   readonly lookup?: boolean;
-  /** Its rows are buckets, which may also be read from a response for more days, or with a comparison. */
+  /** Its rows are buckets, so they may also be read from a response for more days, or with a comparison. */
   readonly trend?: boolean;
 }
 
 /**
  * Merges requests into the fewest bodies. Returns the body for each key.
  *
- * Merging adds metrics to a call, of which each section reads its own columns. Requests are merged only if the other
+ * Merging adds metrics to a call; each section reads only its own columns. Requests are merged only if the other
  * metrics cannot add, remove or reorder rows:
- * - without dimensions, where there is one row per bucket (empty ones are filled, specification §2.8), in the order of the
- *   buckets;
- * - with dimensions, or sorted by a metric, only with equal metrics: a group exists if any metric has data for it, so
- *   other metrics could add groups that the section alone would not have. Requests whose rows are only looked up are
- *   merged with each other whatever their metrics are.
- * Totals are per metric, so they do not affect sections without totals.
+ * - Without dimensions there is one row per bucket (empty ones are filled, specification §2.8), in the order of the
+ *   buckets.
+ * - With dimensions, or sorted by a metric, the metrics must be equal: a group exists if any metric has data for it, so
+ *   other metrics could add groups. Requests whose rows are only looked up are merged with each other, whatever their
+ *   metrics. Totals are per metric, so they do not affect sections without totals.
  */
 export function mergeRequests(
   requests: readonly KeyedRequest[],

@@ -7,15 +7,15 @@ import type { CallLimits } from './call.ts';
 /** More calls for one table would occupy the key for minutes. */
 export const MAX_CALLS_PER_TABLE = 100;
 
-/** Every slice of the range is requested with every filter set. */
+/** The parts of a request: every slice of the range is requested with every set of filters. */
 export interface Partition {
   readonly current: readonly RangeSlice[];
-  /** Slices of the previous period; empty if the service compares. */
+  /** Slices of the previous period; empty if the service makes the comparison. */
   readonly previous: readonly RangeSlice[];
   readonly filterSets: readonly (readonly Filter[])[];
 }
 
-/** Why there is no partition within the limits. */
+/** Why no partition is within the limits. */
 export type PartitionRefusal =
   | { readonly kind: 'bucket' }
   | { readonly kind: 'groups'; readonly rows: number }
@@ -25,7 +25,7 @@ export type PartitionRefusal =
 export const requestRange = ({ time }: ReportRequest): DateRange | undefined =>
   time?.from === undefined || time.to === undefined ? undefined : { from: time.from, to: time.to };
 
-/** Maximum number of rows of the response: every bucket of every group. */
+/** The most rows that the response can have: every bucket of every group. */
 export function maxRowsOf(request: ReportRequest, catalog: Pick<Catalog, 'dimensions'>): number {
   const range = requestRange(request);
   const buckets = range === undefined ? 1 : bucketsOf(range, request.time?.granularity).length;
@@ -36,8 +36,9 @@ const callCount = ({ current, previous, filterSets }: Partition): number =>
   (current.length + previous.length) * filterSets.length;
 
 /**
- * The partition with the fewest calls: either all groups per call and more slices of the range, or as many buckets per call
- * as possible and split groups. With equal numbers the range is split, which needs neither filters nor separate totals.
+ * Finds the partition with the fewest calls: either all groups per call and more slices of the range, or as many
+ * buckets per call as possible and split groups. If both need the same number, the range is split, because that needs
+ * neither filters nor separate totals.
  * @param filterSets filters of the request, one set per call
  */
 export function partitionRequest(
@@ -72,7 +73,7 @@ function partitionByBuckets(
       ? sliceRollup(days, max_range_days)
       : sliceBuckets(bucketsOf(days, time.granularity), max_range_days, maxBuckets);
   const current = range === undefined ? [{ from: '', to: '', first: 0, buckets: 1 }] : slices(range);
-  // A slice would be compared with the slice before it, so the previous period is requested separately.
+  // The service would compare a slice with the slice before it, so the previous period is requested separately.
   const comparesSeparately =
     range !== undefined && time?.compare !== undefined && current !== undefined && current.length > 1;
   const previous = comparesSeparately ? slices(previousPeriod(range)) : [];

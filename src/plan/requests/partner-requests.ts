@@ -10,7 +10,7 @@ import type { CallLimits } from './call.ts';
 import { requestRange } from './partition.ts';
 import { splitRequest } from './split-request.ts';
 
-/** A request for figures of other days that belong to a section, regardless of limits. */
+/** A request for a section's figures on other days, regardless of limits. */
 export type PartnerRequest = Pick<PartnerPlan, 'kind' | 'of' | 'range' | 'request'>;
 
 interface PartnerContext {
@@ -20,10 +20,10 @@ interface PartnerContext {
 }
 
 /**
- * The requests of a section besides its own: for `previous_year`, its rows and its totals, whose days may differ; for
- * `to_date`, its totals, and its rows if they have no bucket; for a trend, its buckets. Days that serve both are one request, with totals. A request
- * for totals alone has neither dimensions nor granularity: its single row is the total, and sections with equal filters
- * share it.
+ * The requests of a section besides its own. For `previous_year`: its rows and its totals, whose days may differ. For
+ * `to_date`: its totals, and its rows if they have no bucket. For a trend: its buckets. If rows and totals have the
+ * same days, they share a request with totals. A request for totals alone has neither dimensions nor granularity: its
+ * single row is the total, and sections with equal filters share it.
  * @param of the section's own request, for the whole table
  */
 export function partnerRequests(
@@ -36,7 +36,7 @@ export function partnerRequests(
     readonly request: ReportRequest;
     readonly comparisons: readonly ComparisonKind[];
     readonly toDate: ToDate | undefined;
-    /** Points of a scorecard's small charts. */
+    /** The number of points in a scorecard's small charts. */
     readonly trend?: number | undefined;
   },
   context: PartnerContext,
@@ -65,8 +65,8 @@ export function partnerRequests(
 }
 
 /**
- * The year before, where the request's comparison with the previous period answers it: of a whole year, whose months have
- * the same positions. Undefined if it takes requests of its own.
+ * The year before, if the request's comparison with the previous period covers it. That is so for a whole year, because
+ * the months are at the same positions. Undefined if separate requests are needed.
  */
 export function yearBeforeInComparison(request: ReportRequest, calendar: FiscalCalendar): DateRange | undefined {
   const { compare, granularity } = request.time ?? {};
@@ -113,8 +113,8 @@ function partnersOf(
 }
 
 /**
- * The request without the metrics whose totals would be sums over several calls but cannot be added up: they are
- * undefined, as in a section's own totals. Undefined if none is left.
+ * Removes the metrics whose totals would be sums over several calls but cannot be added up: they are undefined, as in a
+ * section's own totals. Undefined if none is left.
  */
 function withSplittableMetrics(request: ReportRequest, { catalog, limits }: PartnerContext): ReportRequest | undefined {
   const split = splitRequest(request, catalog, limits);
@@ -124,9 +124,9 @@ function withSplittableMetrics(request: ReportRequest, { catalog, limits }: Part
   return metrics.length === 0 ? undefined : { ...request, metrics };
 }
 
-/** Whether a partner's days are the section's own, so that the section's calls answer it. */
+/** Whether a partner's days are the section's own, so that the section's calls provide its figures. */
 export function isAnsweredBySection({ kind, of, range, request }: PartnerRequest, own: ReportRequest): boolean {
-  // A scorecard's own row has no buckets.
+  // The section of a scorecard has no buckets.
   if (kind === 'trend') return false;
   const days = requestRange(own);
   const hasTotals = own.include !== undefined || (own.dimensions === undefined && own.time?.granularity === undefined);

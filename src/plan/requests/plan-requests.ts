@@ -28,8 +28,8 @@ const ownKey = (section: string): string => `section ${section}`;
 const partnerKey = (section: string, { kind, of }: PartnerRequest): string => `${kind} ${of} of ${section}`;
 
 /**
- * The calls of all sections: the fewest of several plans, which read totals beside the rows of another request over the
- * same days, trends from a longer request, or both.
+ * The calls of all sections: the plan with the fewest calls of several. The plans differ in whether totals are read
+ * together with the rows of another request for the same days, and trends from a longer request.
  * @param bases adds the bases of ratios and durations, with these settings; undefined: none
  */
 export function planRequests(
@@ -60,7 +60,7 @@ export function planRequests(
   const candidates = new Set(
     [keyed, withTrends].flatMap((requests) => [requests, shareTotals(requests, catalog, limits)]),
   );
-  // One needs no count.
+  // With one candidate there is nothing to count.
   const best =
     candidates.size === 1
       ? keyed
@@ -92,13 +92,13 @@ function unplanned(key: string): never {
 }
 
 /**
- * Turns requests for trends into requests for all days of another request that has their buckets: `mergeRequests` then
- * answers both with one call. The other one may cover more days, and may be compared. Returns the same list if no
- * request qualifies.
+ * Changes requests for trends to all days of another request that has their buckets, so that `mergeRequests` makes one
+ * call for both. The other request may cover more days, and may have a comparison. Returns the same list if no request
+ * qualifies.
  */
 function shareTrends(requests: readonly KeyedRequest[], limits: CallLimits): readonly KeyedRequest[] {
   let changed = false;
-  // A carrier takes the metrics of several trends; the longest one serves most of them.
+  // The other request ("carrier") takes the metrics of several trends. The longest one suits most of them.
   const carriers = requests
     .filter(({ request }) => isCarrier(request))
     .map((one) => ({ one, carries: one.request.metrics, buckets: bucketCount(one.request) }))
@@ -109,7 +109,7 @@ function shareTrends(requests: readonly KeyedRequest[], limits: CallLimits): rea
       const { request } = carrier.one;
       const metrics = [...new Set([...carrier.carries, ...one.request.metrics])];
       if (carrier.one === one || metrics.length > limits.max_metrics || !covers(request, one.request)) continue;
-      // Of two trends over the same days neither needs to change.
+      // If two trends have the same days, neither has to change.
       if (canonicalJson(request.time) === canonicalJson(one.request.time)) return one;
       carrier.carries = metrics;
       changed = true;
@@ -120,7 +120,7 @@ function shareTrends(requests: readonly KeyedRequest[], limits: CallLimits): rea
   return changed ? shared : requests;
 }
 
-/** Whether other metrics may be added to its call: its rows are one for each bucket, in order. */
+/** Whether other metrics can be added to its call: it has one row for each bucket, in order. */
 const isCarrier = ({ dimensions, time, order, limit }: ReportRequest): boolean =>
   dimensions === undefined && time?.granularity !== undefined && order === undefined && limit === undefined;
 
@@ -129,7 +129,7 @@ function bucketCount(request: ReportRequest): number {
   return range === undefined ? 0 : bucketsOf(range, request.time?.granularity).length;
 }
 
-/** Whether every bucket of the trend is one of the carrier's, whole and with the same filters. */
+/** Whether every bucket of the trend is a whole bucket of the carrier, with the same filters. */
 function covers(carrier: ReportRequest, trend: ReportRequest): boolean {
   const [range, wanted] = [requestRange(carrier), requestRange(trend)];
   if (range === undefined || wanted === undefined) return false;

@@ -14,21 +14,21 @@ import { type PartnerRequest, partnerRequests } from './partner-requests.ts';
 export interface SectionRequestsInput {
   readonly definition: Definition;
   readonly period: Period;
-  /** Of the sections with a period of their own, by section id; the others have the report's. */
+  /** By section id, only for sections with a period of their own. The others have the report's. */
   readonly sectionPeriods?: Readonly<Record<string, Period>> | undefined;
   readonly catalog: Catalog;
-  /** The organization's fiscal year, the calendar year when absent; and its readings of current counts. */
+  /** The organization's fiscal year (default: the calendar year) and its readings of current counts. */
   readonly settings?: FiscalCalendar & { readonly readings?: ReadingSettings | undefined };
-  /** Stricter limits than the service's; the tables stay the same. */
+  /** Stricter limits than the service's. The tables stay the same. */
   readonly limits?: Partial<CallLimits>;
 }
 
-/** A section with the requests for it alone, regardless of limits; a list and a text have none. */
+/** A section with the requests that it needs alone, regardless of limits. A list and a text have none. */
 export interface SectionRequest {
   readonly section: Section;
   readonly replaced: readonly Replacement[];
   readonly period: Period;
-  /** None of current counts and lists. */
+  /** Empty for current counts and lists. */
   readonly comparisons: readonly ComparisonKind[];
   readonly toDate?: ToDate;
   readonly request: ReportRequest | undefined;
@@ -40,7 +40,7 @@ export function sectionRequests(input: SectionRequestsInput): SectionRequest[] {
   const { definition, catalog, settings = {} } = input;
   const currentIds = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
   const limits = callLimits(catalog, input.limits);
-  // A section may be called "constructor".
+  // A Map, because a section may be called "constructor".
   const periods = new Map(Object.entries(input.sectionPeriods ?? {}));
   return followReplacements(definition, catalog).map(({ section, replaced }): SectionRequest => {
     const { metrics } = section;
@@ -57,28 +57,28 @@ export function sectionRequests(input: SectionRequestsInput): SectionRequest[] {
   });
 }
 
-/** The section's own comparisons, or the report's. Small charts of a trend show none: only those of its own. */
+/** The section's own comparisons, or the report's. A trend only has its own. */
 export const wantedComparisons = (
   { layout, compare }: Pick<Section, 'layout' | 'compare'>,
   report: Pick<Definition, 'compare'>,
 ): readonly ComparisonKind[] => compare ?? (layout === 'trend' ? undefined : report.compare) ?? [];
 
-/** The section's own `to_date`, or the report's, which does not apply to a trend. */
+/** The section's own `to_date`, or the report's. The latter does not apply to a trend. */
 export const wantedToDate = (
   { layout, to_date }: Pick<Section, 'layout' | 'to_date'>,
   report: Pick<Definition, 'to_date'>,
 ): ToDate | undefined => to_date ?? (layout === 'trend' ? undefined : report.to_date);
 
-/** A section of current counts. */
+/** A section with current counts. */
 export interface CurrentCountsSection {
-  /** Section id. */
+  /** The section's id. */
   readonly section: string;
   readonly metrics: readonly string[];
 }
 
 /**
- * The sections of current counts that have no history: no readings answer them. Without a catalog all that may be: sections
- * without granularity.
+ * The sections of current counts without a history, because no readings answer them. Without a catalog: all sections
+ * that may be such, i.e. those without granularity.
  */
 export function currentCountsSections(
   definition: Definition,

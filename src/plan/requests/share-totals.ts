@@ -5,10 +5,10 @@ import type { KeyedRequest } from './merge-requests.ts';
 import { splitRequest } from './split-request.ts';
 
 /**
- * Turns requests for totals alone into requests for rows with totals, where another request reads rows of the same days
- * with the same filters: `mergeRequests` then answers both with one call. Only if every metric takes the other's
- * dimensions and granularity, and the call stays within its number of metrics; its rows stay as many. Returns the same
- * list if no request qualifies.
+ * Changes requests for totals alone to rows with totals if another request has rows for the same days and filters, so
+ * that `mergeRequests` makes one call for both. Every metric must accept the other's dimensions and granularity, and
+ * the call must stay within its number of metrics; its rows stay the same number. Returns the same list if no request
+ * qualifies.
  */
 export function shareTotals(
   requests: readonly KeyedRequest[],
@@ -16,7 +16,7 @@ export function shareTotals(
   limits: CallLimits,
 ): readonly KeyedRequest[] {
   let changed = false;
-  // A carrier takes the metrics of several requests.
+  // The other request ("carrier") takes the metrics of several requests.
   const carriers = requests
     .filter(isCarrier)
     .flatMap(({ request }) => rowParts(request, catalog, limits))
@@ -40,7 +40,7 @@ export function shareTotals(
 const isTotalsOnly = ({ lookup, request }: KeyedRequest): boolean =>
   lookup === true && request.dimensions === undefined && request.time?.granularity === undefined;
 
-/** Whether other metrics may be added to its call: its rows are looked up, or are one for each bucket. */
+/** Whether other metrics can be added to its call: its rows are looked up, or there is one for each bucket. */
 const isCarrier = ({ lookup, request: { dimensions, time, order, limit } }: KeyedRequest): boolean =>
   (dimensions !== undefined || time?.granularity !== undefined) &&
   (lookup === true || dimensions === undefined) &&
@@ -48,14 +48,14 @@ const isCarrier = ({ lookup, request: { dimensions, time, order, limit } }: Keye
   limit === undefined &&
   time?.compare === undefined;
 
-/** The calls that its rows take: one part of a long range may have the days of other totals. */
+/** The calls that its rows need. One part of a long range may have the same days as other totals. */
 function rowParts(request: ReportRequest, catalog: Catalog, limits: CallLimits): ReportRequest[] {
   const split = splitRequest(request, catalog, limits);
   if ('refused' in split) return [];
   return split.requests.flatMap((part) => (part.rows ? part.request : []));
 }
 
-/** The request as one for the carrier's rows with totals; undefined if the carrier has other days or filters. */
+/** Changes the request to the carrier's rows with totals; undefined if the carrier has other days or filters. */
 function carriedBy(request: ReportRequest, carrier: ReportRequest, catalog: Catalog): ReportRequest | undefined {
   const { dimensions, time } = carrier;
   if (time === undefined) return undefined;

@@ -6,20 +6,20 @@ import type { UndefinedTotals } from '../plan.ts';
 import type { CallLimits } from './call.ts';
 import { maxRowsOf, type Partition, type PartitionRefusal, partitionRequest, requestRange } from './partition.ts';
 
-/** One of several calls of a table. */
+/** One of several calls for a table. */
 export interface SubRequest extends Pick<RangeSlice, 'first' | 'buckets'> {
   readonly request: ReportRequest;
   /** The period of its values. */
   readonly period: 'this' | 'previous';
   /** False: only its totals are read. */
   readonly rows: boolean;
-  /** Metrics whose totals include its totals. */
+  /** Metrics for which its totals count. */
   readonly totals: readonly string[];
 }
 
 export interface RequestSplit {
   readonly requests: readonly SubRequest[];
-  /** Cells are sums over several parts. Otherwise each cell is in one part. */
+  /** True: cells are sums over several parts. False: each cell is in one part only. */
   readonly sums: boolean;
   readonly undefinedTotals?: UndefinedTotals;
 }
@@ -33,12 +33,13 @@ export type SplitRefusal =
 export type SplitResult = RequestSplit | { readonly refused: SplitRefusal };
 
 /**
- * Splits a request into the fewest calls within the limits; a request within the limits stays as it is.
+ * Splits a request into the fewest calls within the limits. A request within the limits is not changed.
  *
- * The range is split between buckets; filter values and groups are split so that no row is in two parts. A value that is
- * in one part is the service's. Values are sums of parts only if a range without granularity was split, or a filter whose
- * dimension is no column: only for additive metrics (`isAdditive`), each event of which has one day and one value of the
- * dimension; other metrics are refused. The parts have neither `order` nor `limit`, which apply to the whole table.
+ * The range is split between buckets. Filter values and groups are split so that no row is in two parts. A value from
+ * one part is the service's own. Values are sums over parts only if a range without granularity was split, or a filter
+ * whose dimension is not a column. This is only done for additive metrics (`isAdditive`), because each of their events
+ * has one day and one value of the dimension; other metrics are refused. The parts have neither `order` nor `limit`,
+ * which apply to the whole table.
  */
 export function splitRequest(request: ReportRequest, catalog: Catalog, limits: CallLimits): SplitResult {
   const { order: _order, limit, include, ...body } = request;
@@ -65,10 +66,10 @@ export function splitRequest(request: ReportRequest, catalog: Catalog, limits: C
   const best = partitionRequest(request, filterSets, catalog, limits);
   if ('kind' in best) return { refused: best };
 
-  // If one call takes the range and the filters, a call without groups has the totals.
+  // If one call can have the whole range and all filters, a call without groups provides the totals.
   const wholeFilters = tooLong || more.length > 0 ? undefined : only;
   const summable = include === undefined ? [] : metrics.filter((id) => additive.has(id));
-  // Totals summed over parts of the groups would hide lost rows, unlike the service's totals.
+  // Totals that are summed over parts of the groups would hide lost rows. The service's totals do not.
   const totals = wholeFilters !== undefined && best.filterSets.length > filterSets.length ? [] : summable;
   const slice = (part: RangeSlice, period: SubRequest['period'], filters: readonly Filter[]): SubRequest => ({
     request: withFilters(

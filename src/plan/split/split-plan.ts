@@ -8,28 +8,28 @@ import { type CallLimits, callLimits, canonicalJson } from '../requests/call.ts'
 import type { KeyedRequest } from '../requests/merge-requests.ts';
 import { type SplitRefusal, splitRequest } from '../requests/split-request.ts';
 
-/** The calls that answer the reports of all values of a dimension at once. */
+/** The calls that provide the reports of all values of a dimension at once. */
 export interface SplitPlan {
-  /** The dimension whose values each get a report of their own. */
+  /** The dimension. Each of its values gets a report of its own. */
   readonly by: string;
-  /** In the order of the sections. Those of sections that are the same in every report are as in its plan. */
+  /** In the order of the sections. Sections that are the same in every report have the same calls as in its plan. */
   readonly calls: readonly Call[];
-  /** The ids of the sections that each call is for, by call id. */
+  /** The ids of the sections that need each call, by call id. */
   readonly sections: ReadonlyMap<string, readonly string[]>;
   /** The calls of a grouped request, by `requestKey`. */
   readonly requests: ReadonlyMap<string, RequestCalls>;
 }
 
-/** The requests, grouped by the dimension, that answer one call of a single value. */
+/** The requests, grouped by the dimension, that provide one call of every single value. */
 export interface GroupedRequests {
   readonly rows: ReportRequest;
-  /** Absent where the call asks for no totals. */
+  /** Absent if the call requests no totals. */
   readonly totals?: ReportRequest;
 }
 
 export const requestKey = (request: ReportRequest): string => canonicalJson(request);
 
-/** Whether a filter selects one value of the dimension: a definition with `split` has no other filter on it. */
+/** Whether a filter selects one value of the dimension. A definition with `split` has no other filter on it. */
 const selects = ({ dimension }: Filter, by: string): boolean => dimension === by;
 
 /** Whether a call is for one value of the dimension. */
@@ -37,8 +37,8 @@ export const isSliced = (call: Call, by: string): call is ReportCall =>
   call.kind === 'report' && (call.request.filters ?? []).some((filter) => selects(filter, by));
 
 /**
- * The requests for all values at once. They have neither `order` nor `limit`, which would choose among all values. Totals are
- * grouped by the dimension alone: a rate or a median of one value is the service's figure, never a sum.
+ * The requests for all values at once. They have neither `order` nor `limit`, which would choose among all values.
+ * Totals are grouped by the dimension alone, so a rate or a median of one value is the service's figure, never a sum.
  */
 export function groupedRequests(request: ReportRequest, by: string): GroupedRequests {
   const { order: _order, limit: _limit, include, dimensions = [], filters = [], metrics, time } = request;
@@ -56,7 +56,7 @@ export function groupedRequests(request: ReportRequest, by: string): GroupedRequ
   };
 }
 
-/** Rows grouped by the dimension alone are looked up by value and bucket: other metrics may add rows. */
+/** Rows grouped by the dimension alone are looked up by value and bucket, so other metrics may add rows. */
 const isLookup = ({ dimensions }: ReportRequest): boolean => dimensions?.length === 1;
 
 const keyedRequests = (plan: Pick<Plan, 'calls'>, by: string): readonly KeyedRequest[] => {
@@ -70,9 +70,9 @@ const keyedRequests = (plan: Pick<Plan, 'calls'>, by: string): readonly KeyedReq
 };
 
 /**
- * The calls for all values at once, from the plan of any one value: the plans of all values need the same ones. Requires a
- * plan without `splitRefusals`.
- * @param one the plan of one value, each of whose sections has either an `eq` filter on the dimension or none on it
+ * The calls for all values at once, made from the plan of any one value, because the plans of all values need the same
+ * calls. `splitRefusals` must be empty for the plan.
+ * @param one the plan of one value; each of its sections has either an `eq` filter on the dimension or no filter on it
  */
 export function splitPlan(
   one: Plan,
@@ -97,10 +97,10 @@ function callsOfGrouped({ request }: ReportCall, by: string, requests: SplitPlan
   return [rows, ...(totals === undefined ? [] : [totals])].flatMap((one) => requests.get(requestKey(one))?.calls ?? []);
 }
 
-/** Why a section cannot be asked for all values at once. */
+/** Why a section cannot be requested for all values at once. */
 export type GroupedRefusal = { readonly kind: 'dimensions' } | SplitRefusal;
 
-/** The sections of a plan that cannot be asked for all values at once, with the reason of each. */
+/** The sections of a plan that cannot be requested for all values at once, with the reason for each. */
 export function splitRefusals(
   one: Plan,
   by: string,
