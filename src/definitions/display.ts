@@ -2,7 +2,7 @@ import type { OrgSettings } from './schema/org-settings.ts';
 import type { ReportFile } from './schema/report-definition.ts';
 import { measureOf } from './schema/values/units.ts';
 
-/** How figures are shown: the unit of durations, and other names, by id. */
+/** How figures are shown: the units of durations, and other names by id. */
 export type Display = Pick<ReportFile, 'units' | 'labels'>;
 
 const merged = <Said>(
@@ -11,9 +11,9 @@ const merged = <Said>(
 ): Record<string, Said> | undefined =>
   general === undefined && own === undefined ? undefined : { ...general, ...own };
 
-/** Units and labels of a report: its own win over those of `org.yaml`. */
+/** The units and labels of a report: its own take precedence over those in `org.yaml`. */
 export function displayOf({ units, labels }: Display, organization: Display): Display {
-  // The report's `…_p50` decides about `…_p90` as well: both are shown in one unit.
+  // The report's unit for `…_p50` also applies to `…_p90`, because both are shown in one unit.
   const own = new Set(Object.keys(units ?? {}).map(measureOf));
   const general =
     organization.units &&
@@ -26,8 +26,8 @@ export function displayOf({ units, labels }: Display, organization: Display): Di
 }
 
 /**
- * The units and labels for your own workbooks. Their cells are formatted for one unit, so units of the organization change no
- * number there unless the report says so.
+ * The units and labels for templates of workbooks. Their cells are formatted for one unit, so units from the
+ * organization change nothing there: only those of the report do.
  */
 export const templateDisplay = (
   report: Display & Pick<ReportFile, 'workbook_units'>,

@@ -3,41 +3,44 @@ import { foldText } from '../base/text/fold.ts';
 import { accountKey } from './allow-lists/recipients.ts';
 import type { People } from './schema/review.ts';
 
-/** Who signed in, as `Principal` of the admin route has it. */
+/** Who signed in, as in `Principal` of the admin route. */
 export interface SignIn {
   readonly name: string;
   readonly kind: 'token' | 'account';
-  /** `token:<name>`, or the issuer and the subject of an account, with a space between them. */
+  /** `token:<name>`, or issuer and subject of an account, separated by a space. */
   readonly subject: string;
 }
 
-/** A person who did something, as events of reviews have it. */
+/** A person who did something, as in the events of reviews. */
 export interface PersonRef {
-  /** Key of `people`; without mapping the subject of the sign-in. */
+  /** Key in `people`; if nobody is mapped, the subject of the sign-in. */
   readonly person: string;
-  /** As printed. */
+  /** The printed name. */
   readonly name: string;
   /** Subject of the sign-in; `shell:<user>` for a user of the shell. */
   readonly principal: string;
 }
 
-/** Somebody who may approve. Who is named twice, or by several tokens and accounts, is one approver. */
+/** Somebody who may approve. A person who is named twice, or by several tokens and accounts, is one approver. */
 export interface Approver {
-  /** Key of `people`, or the entry of `by` that names a token or account nobody is mapped to. */
+  /** Key in `people`, or the entry in `by` if it names a token or account that belongs to nobody there. */
   readonly id: string;
-  /** As printed. */
+  /** The printed name. */
   readonly name: string;
-  /** Where notices go; absent if no address is known. */
+  /** Where notices are sent; absent if no address is known. */
   readonly email?: string;
-  /** False for a person of `people` without tokens and accounts. */
+  /** False for a person in `people` without tokens and accounts. */
   readonly canSignIn: boolean;
 }
 
-/** Whom `four_eyes` excludes: who triggered the run, and the authors of what is printed. */
+/** The people whom `four_eyes` excludes: who triggered the run, and the authors of what is printed. */
 export interface Involved {
-  /** `RunOrder.by`: a name, which may be that of a token, an account or a user of the shell. Absent: a schedule. */
+  /**
+   * `RunOrder.by`: a name, which may be that of a token, an account or a shell user. Absent: a schedule triggered the
+   * run.
+   */
   readonly triggeredBy?: string | undefined;
-  /** `RunOrder.bySubject`. Absent: the run is of the shell or of an older version, and only the name is known. */
+  /** `RunOrder.bySubject`. Absent: the run is from the shell or an older version, so only the name is known. */
   readonly triggeredBySubject?: string | undefined;
   readonly authors: readonly PersonRef[];
 }
@@ -49,17 +52,17 @@ const personAt = (people: People | undefined, key: string): People[string] | und
   people !== undefined && Object.hasOwn(people, key) ? people[key] : undefined;
 const nameOf = (key: string, { name }: People[string]): string => name ?? key;
 
-/** The `sub` of an account: what follows the issuer, which is a URL. */
+/** The `sub` of an account: the part after the issuer, which is a URL. */
 const accountId = (subject: string): string => subject.slice(subject.indexOf(' ') + 1);
 
 /**
- * Whether an entry of `people.<key>.accounts` is this account: its verified address, its issuer and subject, or its subject
- * alone. An entry with "@" is never compared with a subject alone, which some providers let people choose.
+ * Whether an entry in `people.<key>.accounts` is this account: its verified address, its issuer and subject, or its
+ * subject alone. An entry with "@" is never compared with a subject alone, because some providers let people choose it.
  */
 const isAccount = (entry: string, { name, subject }: Pick<SignIn, 'name' | 'subject'>): boolean =>
   entry === subject || (entry.includes('@') ? accountKey(entry) === accountKey(name) : entry === accountId(subject));
 
-/** The person of `people` whom a token or an account belongs to. */
+/** The key in `people` of the person whom a token or an account belongs to. */
 function mappedPerson(people: People | undefined, signIn: SignIn): string | undefined {
   const { kind, subject } = signIn;
   return Object.entries(people ?? {}).find(([, { tokens, accounts }]) =>
@@ -69,7 +72,7 @@ function mappedPerson(people: People | undefined, signIn: SignIn): string | unde
   )?.[0];
 }
 
-/** The person who signed in: one person, whatever they signed in with. */
+/** The person who signed in. It is the same person, whatever they signed in with. */
 export function personOf(signIn: SignIn, people: People | undefined): PersonRef {
   const key = mappedPerson(people, signIn);
   const found = key === undefined ? undefined : personAt(people, key);
@@ -78,7 +81,7 @@ export function personOf(signIn: SignIn, people: People | undefined): PersonRef 
     : { person: key, name: nameOf(key, found), principal: signIn.subject };
 }
 
-/** Who triggered a run, where they have signed in. */
+/** The person who triggered a run, if they had signed in. */
 export function triggerPerson(
   { by, bySubject: subject }: { readonly by?: string | undefined; readonly bySubject?: string | undefined },
   people: People | undefined,
@@ -89,13 +92,13 @@ export function triggerPerson(
 const personWith = (name: string, subject: string, people: People | undefined): PersonRef =>
   personOf({ name, subject, kind: subject.startsWith(TOKEN_PREFIX) ? 'token' : 'account' }, people);
 
-/** A user of the shell, who may write and never approve. */
+/** A user of the shell, who may comment but never approve. */
 export const shellPerson = (user: string): PersonRef => {
   const person = SHELL_PREFIX + user;
   return { person, name: user, principal: person };
 };
 
-/** The key of the person whom an entry of `by` names: by key, by a token, or by an account. */
+/** The key of the person whom an entry of `by` names: by key, token or account. */
 export function keyOfEntry(entry: string, people: People | undefined): string | undefined {
   if (personAt(people, entry) !== undefined) return entry;
   const same = (text: string) => accountKey(text) === accountKey(entry);
@@ -104,7 +107,7 @@ export function keyOfEntry(entry: string, people: People | undefined): string | 
   )?.[0];
 }
 
-/** Everybody whom `by` names, each once, in its order. */
+/** Everybody whom `by` names, without repetitions, in its order. */
 export function approvers(by: readonly string[], people: People | undefined): readonly Approver[] {
   const found = new Map<string, Approver>();
   for (const entry of by) {
@@ -123,13 +126,13 @@ export function approvers(by: readonly string[], people: People | undefined): re
   return [...found.values()];
 }
 
-/** An account may have a space and an address in its subject: that is none. */
+/** The subject of an account may contain a space and an address; that is not an address. */
 const isAddress = (text: string): boolean => /^[^\s@:/]+@[^\s@:/]+$/.test(text);
 const addressIn = (texts: readonly string[]): string | undefined => texts.find(isAddress);
 
 /**
- * The id of the approver (`Approver.id`) that a person is; undefined if `by` does not name them. Approvals of one id count
- * once. A token that has the name of an account's address is the same approver as that account.
+ * The id of the approver (`Approver.id`) that a person is; undefined if `by` does not name them. Several approvals with
+ * one id count once. A token with the name of an account's address is the same approver as that account.
  */
 export function approverOf(
   { person, name, principal }: PersonRef,
@@ -149,9 +152,9 @@ export function approverOf(
 }
 
 /**
- * Whether `four_eyes` excludes a person: who triggered the run, and the authors. Everybody is the person whom their sign-in is
- * mapped to, else their subject. Names are compared with everything that the person is called as well: it excludes a person
- * too many rather than one too few.
+ * Whether `four_eyes` excludes a person because they triggered the run or wrote something in it. People are identified
+ * by the key that their sign-in is mapped to, otherwise by its subject. If only a name is known, it is compared with
+ * all names of the person: it is better to exclude one person too many than one too few.
  */
 export function isInvolved(
   person: PersonRef,
@@ -166,7 +169,7 @@ export function isInvolved(
   return [...(trigger === undefined ? [] : [trigger]), ...authors].some((author) => {
     const { person: key, name, principal } = author;
     if (key === person.person || isCalled(key)) return true;
-    // The printed name of a mapped person is not what they sign in with.
+    // The printed name of a mapped person is not a name that they sign in with.
     if (personAt(people, key) !== undefined) return false;
     if (principal.startsWith(SHELL_PREFIX)) return mayBeCalled(name);
     return isCalled(name) || personWith(name, principal, people).person === person.person;
@@ -174,8 +177,8 @@ export function isInvolved(
 }
 
 /**
- * Whether an address of somebody who is known by name only may be that of an account of the person that `people` maps by its
- * subject, whose address is not known. Not if it is the account of another person.
+ * Whether an address, if nothing else is known, may belong to the person: to an account that `people` lists by its
+ * subject, so that its address is unknown. It does not if it is the account of another person.
  */
 function mayHaveAddress({ person }: PersonRef, name: string, people: People | undefined): boolean {
   const accounts = personAt(people, person)?.accounts ?? [];
@@ -184,12 +187,12 @@ function mayHaveAddress({ person }: PersonRef, name: string, people: People | un
   return owner === undefined || owner === person;
 }
 
-/** The end of the name of an account without a verified address. */
+/** The end of an account's name if it has no verified address. */
 const LABEL = / \(([0-9a-f]{12})\)$/;
 
 /**
- * Whether a name may be that of an account of the person without a verified address: it ends with digits of the hash of issuer
- * and subject. Whose issuer is not known here, because the person has signed in with a token, may be the one.
+ * Whether a name may belong to an account of the person without a verified address: it ends with digits from the hash
+ * of issuer and subject. If the person signed in with a token, the issuer is unknown, so it may be theirs.
  */
 function hasLabel({ person, principal }: PersonRef, text: string, people: People | undefined): boolean {
   const digits = LABEL.exec(text)?.[1];
@@ -204,7 +207,7 @@ function hasLabel({ person, principal }: PersonRef, text: string, people: People
   });
 }
 
-/** Those of `by` who can sign in and whom `four_eyes` does not exclude. */
+/** The people in `by` who can sign in and whom `four_eyes` does not exclude. */
 export const remainingApprovers = (
   by: readonly string[],
   people: People | undefined,
@@ -222,7 +225,7 @@ const withoutPrefix = (text: string): string => {
   return prefix === undefined ? plain : plain.slice(prefix.length);
 };
 
-/** Everything that a person is called, as `nameKey`. */
+/** All names of a person, as `nameKey`. */
 function callNames({ person, name, principal }: PersonRef, people: People | undefined): ReadonlySet<string> {
   const mapped = personAt(people, person);
   const names = [person, name, principal, ...(mapped === undefined ? [] : namesIn(mapped))];

@@ -4,23 +4,23 @@ import { type DefinitionKinds, describeDelivery, type TargetDescription } from '
 import type { OrgSettings } from './schema/org-settings.ts';
 import type { Definition } from './schema/report-definition.ts';
 
-/** One version of a report, with its organization as it was then. */
+/** One version of a report, with its organization at that time. */
 export interface ReportVersion {
   readonly definition: Definition;
   readonly settings: OrgSettings;
 }
 
-/** What two versions of a report differ in. Plain data. */
+/** The differences between two versions of a report. Plain data. */
 export interface ReportDiff {
-  /** Fields of the report's file that differ: `sections`, `schedule`; `files`: a template whose content differs. */
+  /** Fields of the report's file that differ: `sections`, `schedule`, … `files`: the content of a template differs. */
   readonly fields: readonly string[];
   /** Fields of org.yaml that differ. */
   readonly org_fields: readonly string[];
-  /** The next slots, ISO in UTC; null when they are the same. */
+  /** The next slots, ISO in UTC; null if they are the same. */
   readonly slots: { readonly before: readonly string[]; readonly after: readonly string[] } | null;
   /** E-mail addresses. */
   readonly recipients: SetChange;
-  /** Other destinations: `s3 s3://bucket/key`. */
+  /** Other destinations, e.g. `s3 s3://bucket/key`. */
   readonly targets: SetChange;
 }
 export interface SetChange {
@@ -30,12 +30,12 @@ export interface SetChange {
 
 type DescribedDelivery = TargetDescription & { readonly kind: string };
 
-/** Slots that are shown of each version. */
+/** How many slots of each version are shown. */
 const DIFF_SLOT_COUNT = 3;
 
 /**
- * What changes from `before` to `after`; a version that is absent has no slots, recipients and targets.
- * @param now epoch ms after which the next slots are
+ * Compares two versions of a report. An absent version has no slots, recipients and targets.
+ * @param now epoch ms; the next slots are those after it
  */
 export function diffReports(
   before: ReportVersion | undefined,

@@ -8,7 +8,10 @@ import { type Target, whereOf } from './schema/targets.ts';
 const SLUG_LENGTH = 40;
 const HASH_LENGTH = 10;
 
-/** Lower-case letters and digits of the value, and a hash: values that differ in case alone have other slugs. */
+/**
+ * Lower-case letters and digits of the value, and a hash, so that values which differ only in case have different
+ * slugs.
+ */
 export function splitSlug(value: string): string {
   const words = value
     .normalize('NFKD')
@@ -21,23 +24,28 @@ export function splitSlug(value: string): string {
   return words === '' ? hash : `${words}-${hash}`;
 }
 
-/** In place of a target's name, for a pack that nobody gets. */
+/** Used in place of a target's name for a value's report that nobody gets. */
 export const heldTarget = ({ slug }: Pick<Desk, 'slug'>): string => `${UNASSIGNED_TARGET}:${slug}`;
 
-/** In place of a target's name, for a value without a pack. */
+/** Used in place of a target's name for a value without a report. */
 export const UNASSIGNED_TARGET = 'held';
 
-/** Whether a recorded delivery is a pack that nobody gets: no retry sends it. */
+/** Whether a recorded delivery is a value's report that nobody gets. No retry sends it. */
 export const isHeldPack = ({ target }: { readonly target: string }): boolean =>
   target === UNASSIGNED_TARGET || target.startsWith(`${UNASSIGNED_TARGET}:`);
 
 export const deskOf = (value: string, label: string): Desk => ({ value, label, slug: splitSlug(value) });
 
-/** Whether a recorded delivery is of the pack of a value. @param target as in the ledger, e.g. `0-email:retail-1f0e` */
+/**
+ * Whether a recorded delivery is the report of a value.
+ * @param target as in the ledger, e.g. `0-email:retail-1f0e`
+ */
 export const isOfValue = ({ target }: { readonly target: string | null }, value: string): boolean =>
   target?.endsWith(`:${splitSlug(value)}`) ?? false;
 
-/** Throws `usage.invalid` where a value is named for a report that has none, or one that nobody would get. */
+/**
+ * Throws `usage.invalid` if a value is named for a report without `split`, or a value whose report nobody would get.
+ */
 export function assertSplitValue(
   definition: Pick<Definition, 'org' | 'report' | 'split'>,
   value: string | undefined,
@@ -59,20 +67,20 @@ export function assertSplitValue(
   });
 }
 
-/** The addresses that get the pack of a value; undefined where nobody is named. */
+/** The addresses that get the report of a value; undefined if none are defined. */
 export function deskRecipients({ split }: Pick<Definition, 'split'>, value: string): readonly string[] | undefined {
   if (split === undefined) return undefined;
   const named = splitRecipients(split).get(value);
   return named ?? (Array.isArray(split.others) ? split.others : undefined);
 }
 
-/** Whether a section shows the figures of a value alone; the others are the same in every pack. */
+/** Whether a section shows only the figures of one value. All other sections are the same in every value's report. */
 export const isSplitSection = ({ split, layout }: Pick<Definition['sections'][number], 'split' | 'layout'>): boolean =>
   split !== false && layout !== 'text';
 
 /**
- * The report of one value, as an ordinary one: its sections have a filter on the value, its deliveries the value's recipients,
- * and its targets are those of the value. Nothing in it names another value.
+ * The report of one value as an ordinary report: its sections have a filter on the value, and its recipients and
+ * targets are those of the value. It names no other value.
  */
 export function deskDefinition(definition: Definition, { value, label, slug }: Desk): Definition {
   const desk = { value, label, slug };
@@ -102,7 +110,9 @@ export function deskDefinition(definition: Definition, { value, label, slug }: D
   };
 }
 
-/** The sections of a pack as its targets see them: without the filter on its value, which they are all about. */
+/**
+ * The sections as targets see them: without the filter on the report's value, because all targets apply to that value.
+ */
 export const judgedSections = ({ desk, sections }: Pick<Definition, 'desk' | 'sections'>): Definition['sections'] =>
   desk === undefined
     ? sections
@@ -110,12 +120,13 @@ export const judgedSections = ({ desk, sections }: Pick<Definition, 'desk' | 'se
         isSplitSection(section) ? { ...section, filters: section.filters?.slice(0, -1) } : section,
       );
 
-/** Whether the spec of a delivery goes to the recipients of each value. */
+/** Whether a delivery goes to the recipients of each value. */
 export const isToSplit = (spec: unknown): spec is { readonly to: typeof TO_SPLIT } =>
   typeof spec === 'object' && spec !== null && 'to' in spec && spec.to === TO_SPLIT;
 
 /**
- * The targets of one value: those whose `where` names it, which judge the whole of its pack, and those that say `each_desk`.
+ * The targets of one value: those whose `where` names it, which then judge its whole report, and those with
+ * `each_desk`.
  */
 export function deskTargets(targets: readonly Target[], by: string, value: string): Target[] {
   const own = targets.flatMap((target) => {

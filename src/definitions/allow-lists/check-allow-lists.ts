@@ -24,12 +24,12 @@ import { type SecretPolicy, secretAuthorizer, secretRefsIn } from './secrets.ts'
 export interface AllowListPolicy {
   readonly secrets: SecretPolicy;
   readonly destinations: AllowListRequirement & { readonly reservedFolders: readonly ReservedFolder[] };
-  /** What relative folders are resolved against. */
+  /** Relative folders are resolved against it. */
   readonly workingDirectory: string;
 }
 
 export interface AllowListDiagnostics {
-  /** A run of the report is refused its secret, or its delivery. */
+  /** Reasons to refuse a run its secret, or its delivery. */
   readonly errors: readonly Diagnostic[];
   /** Allowed only because of DOCKET_REPORT_SCOPE=warn. */
   readonly warnings: readonly Diagnostic[];
@@ -42,7 +42,10 @@ interface LocatedRefusal extends DestinationRefusal {
   readonly enforced: boolean;
 }
 
-/** Secrets and destinations of the loaded reports that their organization may not use. DNS is checked at delivery time. */
+/**
+ * Finds secrets and destinations of the loaded reports that their organization may not use. DNS is checked at delivery
+ * time.
+ */
 export async function checkAllowLists(
   jobs: Pick<Definitions, 'orgs' | 'reports' | 'sources'>,
   policy: AllowListPolicy,
@@ -54,7 +57,7 @@ export async function checkAllowLists(
   let checked = 0;
   for (const [name, definition] of jobs.reports) {
     checked += 1;
-    // Ten thousand reports would block the event loop.
+    // Without a pause, ten thousand reports would block the event loop.
     if (checked % BATCH_SIZE === 0) await setImmediate();
     const settings = jobs.orgs.get(definition.org);
     const source = jobs.sources.get(name);
@@ -138,7 +141,7 @@ function addressRefusals(path: ValuePath, name: string, allowPrivate: boolean, e
   ];
 }
 
-/** The folder as a run would name it; undefined for a template that cannot be filled, which is reported elsewhere. */
+/** The folder that a run would use; undefined for a template that cannot be filled, which is reported elsewhere. */
 function fillSampleFolder(template: string, definition: Definition, settings: OrgSettings): string | undefined {
   const timezone = definition.timezone ?? settings.timezone;
   const { org, report, title } = definition;

@@ -9,7 +9,7 @@ const hostSchema = lineSchema(253).refine(
   'a host name or address, or *.domain.example for all names below a domain',
 );
 
-/** The allow-list of destinations. E-mail has its own: `recipients`. */
+/** The allow-list of destinations, except e-mail, which has `recipients`. */
 export const destinationsSchema = z
   .strictObject({
     hosts: z
@@ -32,7 +32,7 @@ export const destinationsSchema = z
   );
 export type Destinations = z.infer<typeof destinationsSchema>;
 
-/** A folder of the deployment that no report may be delivered into. */
+/** A folder that belongs to the deployment, so no report may be delivered into it. */
 export interface ReservedFolder {
   readonly path: string;
   readonly includesSubfolders: boolean;
@@ -51,7 +51,7 @@ interface DestinationOwner {
 }
 
 export interface AllowListRequirement {
-  /** An organization without `destinations` may deliver nowhere. */
+  /** An organization without `destinations` may not deliver anywhere. */
   readonly required: boolean;
 }
 
@@ -92,8 +92,8 @@ export const bucketRefusal = (
   unlistedRefusal('buckets', bucket, org, requirement, (listed) => listed.includes(bucket));
 
 /**
- * @param folder its template filled
- * @param workingDirectory what relative folders are resolved against
+ * @param folder with its template filled
+ * @param workingDirectory relative folders are resolved against it
  */
 export async function folderRefusal(
   folder: string,

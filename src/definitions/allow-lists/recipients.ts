@@ -1,15 +1,17 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { asciiLowerCase, foldText } from '../../base/text/fold.ts';
 
-/** `recipients` of an org.yaml. */
+/** `recipients` in an org.yaml. */
 export interface RecipientAllowList {
   readonly addresses: readonly string[];
   readonly domains: readonly string[];
 }
 
-/** RFC 5321 §4.1.2, dot-strings only: no quotes, comments or routes, ASCII only. */
+/** RFC 5321 §4.1.2, dot-strings only: no quotes, comments or routes, and only ASCII. */
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
-/** Source routes in a local part (`user%host@relay`, `host!user@relay`): some relays still forward such mail. */
+/**
+ * Source routes in a local part (`user%host@relay`, `host!user@relay`), because some relays still forward such mail.
+ */
 const SOURCE_ROUTE = /[%!]/;
 const UNICODE_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
@@ -18,11 +20,11 @@ const MAX_DOMAIN_LENGTH = 253;
 const MAX_LABEL_LENGTH = 63;
 
 /**
- * A domain in canonical form: lower case, IDN as ASCII. Undefined for anything else, including IP addresses, and letters that
- * only look like those of another domain (`domainToASCII` turns the Kelvin sign into `k`).
+ * A domain in canonical form: lower case, IDN as ASCII. Undefined for anything else, including IP addresses, and for
+ * letters that only look like those of another domain (`domainToASCII` turns the Kelvin sign into `k`).
  */
 export function canonicalDomain(domain: string): string | undefined {
-  // `domainToASCII` parses URLs: it would accept a port, a path or a percent escape.
+  // `domainToASCII` parses URLs, so it would accept a port, a path or a percent escape.
   if (!UNICODE_DOMAIN.test(domain)) return undefined;
   const ascii = domainToASCII(domain);
   const labels = ascii.split('.');
@@ -33,11 +35,11 @@ export function canonicalDomain(domain: string): string | undefined {
   return domain.split('.').every((label, index) => isSpellingOf(label, labels[index] ?? '')) ? ascii : undefined;
 }
 
-/** Whether a label differs from its canonical form in nothing but case and the encoding of accents. */
+/** Whether a label differs from its canonical form only in case and in the encoding of accents. */
 const isSpellingOf = (label: string, ascii: string): boolean =>
   /^\p{ASCII}*$/u.test(label) || lowerCaseOf(foldText(label)) === domainToUnicode(ascii);
 
-/** Lower case without letters that become ASCII. */
+/** Lower case of letters outside ASCII, except of those that would become ASCII. */
 const lowerCaseOf = (text: string): string =>
   text.replace(/\P{ASCII}/gu, (letter) => {
     const lower = letter.toLowerCase();
@@ -45,8 +47,8 @@ const lowerCaseOf = (text: string): string =>
   });
 
 /**
- * An address in canonical form: the ASCII local part as written, and a canonical domain. Undefined for anything else, so
- * that the result contains no line break, second address or display name.
+ * An address in canonical form: the ASCII local part as written, and a canonical domain. Undefined for anything else,
+ * so that the result contains no line break, second address or display name.
  */
 export function canonicalAddress(address: string): string | undefined {
   const at = address.lastIndexOf('@');
@@ -56,15 +58,15 @@ export function canonicalAddress(address: string): string | undefined {
   return domain === undefined ? undefined : `${local}@${domain}`;
 }
 
-/** The same for all spellings of a mailbox: servers in use ignore case. */
+/** The same text for all spellings of a mailbox, because the mail servers in use ignore case. */
 export function addressKey(address: string): string | undefined {
   const canonical = canonicalAddress(address);
   return canonical === undefined ? undefined : asciiLowerCase(canonical);
 }
 
 /**
- * The same for all spellings of an account: what has an "@" is compared as an address, which may have letters that no
- * recipient may have; everything else as it is.
+ * The same text for all spellings of an account. A text with "@" is compared as an address, although it may have
+ * letters that no recipient may have. Any other text is compared unchanged.
  */
 export function accountKey(account: string): string {
   const at = account.lastIndexOf('@');
@@ -73,14 +75,14 @@ export function accountKey(account: string): string {
   return `${foldText(account.slice(0, at))}@${canonicalDomain(domain) ?? foldText(domain)}`;
 }
 
-/** What recipients are searched by for a text that somebody typed: their domains are stored as ASCII. */
+/** Converts a search text that somebody typed for recipients, because their domains are stored as ASCII. */
 export const recipientSearchText = (text: string): string =>
   text.includes('@') ? accountKey(text) : /^\p{ASCII}*$/u.test(text) ? text : (canonicalDomain(text) ?? text);
 
 /**
- * Why this address may not get the organization's reports, as the end of a sentence; undefined when it may.
- * A domain of the list allows exactly that domain: `acme.example` allows neither `sub.acme.example` nor
- * `notacme.example`, nor an address with a source route. Entries that are neither domain nor address allow nothing.
+ * Why this address may not get the organization's reports, as the end of a sentence; undefined if it may. A domain in
+ * the list allows exactly that domain: `acme.example` allows neither `sub.acme.example` nor `notacme.example`, nor an
+ * address with a source route. Entries that are neither a domain nor an address allow nothing.
  */
 export function recipientRefusal(address: string, allowed: RecipientAllowList): string | undefined {
   const key = addressKey(address);

@@ -5,7 +5,7 @@ import { type SecretRef, secretRefSchema } from '../../base/secrets/secret.ts';
 import { lineSchema } from '../schema/values/primitives.ts';
 import type { ValuePath } from '../yaml/source-file.ts';
 
-/** The only secrets that an organization's reports may refer to. */
+/** The secrets that an organization's reports may refer to; no others. */
 export const secretsSchema = z
   .strictObject({
     env: z
@@ -24,19 +24,19 @@ export const secretsSchema = z
 
 /** Deployment-wide rules for secrets of reports. */
 export interface SecretPolicy {
-  /** The only folders that secret files may be in; empty: any folder. */
+  /** The only folders that secret files may be in. Empty: any folder. */
   readonly allowedFolders: readonly string[];
   /** Secrets that only the deployment itself may read, whatever an `org.yaml` lists. */
   readonly deploymentRefs: readonly SecretRef[];
-  /** The credentials of the archive. An `org.yaml` may share them with its reports. */
+  /** The credentials of the archive. An `org.yaml` may list them for its reports. */
   readonly archiveRefs: readonly SecretRef[];
-  /** Files and folders of the deployment. */
+  /** Files and folders that belong to the deployment. */
   readonly deploymentFiles: readonly string[];
-  /** true: references that earlier versions allowed are refused; false: they cause a warning. */
+  /** true: references that earlier versions allowed are refused. false: they cause a warning. */
   readonly enforce: boolean;
 }
 
-/** Why a report may not refer to a secret. Not `enforced`: it causes a warning only. */
+/** Why a report may not refer to a secret. If it is not `enforced`, it only causes a warning. */
 export interface SecretRefusal {
   readonly message: string;
   readonly expected: string;
@@ -45,7 +45,7 @@ export interface SecretRefusal {
   readonly enforced: boolean;
 }
 
-/** What of an organization's settings refers to secrets, and its allow-list. */
+/** The settings of an organization that refer to secrets, and its allow-list. */
 export interface SecretOwner {
   readonly id: string;
   readonly api_key: SecretRef;
@@ -53,7 +53,7 @@ export interface SecretOwner {
   readonly secrets?: z.infer<typeof secretsSchema> | undefined;
 }
 
-/** Every reference in a value, with its path. */
+/** Finds every reference in a value, with its path. */
 export function secretRefsIn(
   value: unknown,
   path: ValuePath = [],
@@ -68,7 +68,7 @@ export function secretRefsIn(
 }
 
 /**
- * Decides which secrets reports may refer to. Resolves each path once, so create one per check.
+ * Decides which secrets reports may refer to. It resolves each path once, so create one per check.
  * @param orgs the organizations of all definitions
  */
 export function secretAuthorizer(
@@ -119,7 +119,7 @@ export function secretAuthorizer(
       got: 'env' in ref ? ref.env : ref.file,
       enforced,
     });
-    // `/proc/self/environ` has the environment of the process with every secret.
+    // `/proc/self/environ` contains the environment of the process, with every secret.
     if ('file' in ref && (await isInside(ref.file, ['/proc']))) return refuse('deployment');
     if (await includesRef(ref, policy.deploymentRefs)) return refuse('deployment');
     if (org.secrets !== undefined && !(await isListed(org.secrets, ref))) return refuse('unlisted');
@@ -131,7 +131,7 @@ export function secretAuthorizer(
   };
 }
 
-/** The references and lists of all `org.yaml`, for look-ups. */
+/** Indexes the references and lists of all `org.yaml` files. */
 function indexSecrets(orgs: readonly SecretOwner[]) {
   const byVariable = new Map<string, Set<string>>();
   const files: { readonly file: string; readonly id: string }[] = [];

@@ -1,33 +1,36 @@
 import { stripInvisible } from '../../base/text/bidi.ts';
 
-/** A piece of a line. It is plain text: whatever looks like markup, a formula or a link in it is data. */
+/**
+ * A part of a line with one emphasis. It is plain text: anything in it that looks like markup, a formula or a link is
+ * data.
+ */
 export interface CommentSpan {
   readonly text: string;
   readonly emphasis?: 'em' | 'strong';
 }
 
-/** A paragraph, or a list with one line an item. */
+/** A paragraph, or a list with one line per item. */
 export type CommentBlock =
   | { readonly kind: 'paragraph'; readonly spans: readonly CommentSpan[] }
   | { readonly kind: 'list'; readonly ordered: boolean; readonly items: readonly (readonly CommentSpan[])[] };
 
-/** Characters of a comment, at most. */
+/** The most characters of a comment. */
 export const MAX_COMMENT_LENGTH = 4_000;
-/** Characters of a comment in an e-mail, at most. */
+/** The most characters of a comment in an e-mail. */
 export const MAX_EMAIL_COMMENT_LENGTH = 400;
 
-/** Why a text cannot be a comment; undefined when it can. Lengths are in characters (code points). */
+/** Why a text cannot be a comment; undefined if it can. Lengths are in characters (code points). */
 export function commentProblem(text: string): 'empty' | 'too_long' | undefined {
   if (commentLength(text) > MAX_COMMENT_LENGTH) return 'too_long';
-  // A dash or an invisible character would satisfy `commentary: required` without saying anything.
+  // Otherwise a dash or an invisible character would satisfy `commentary: required` without saying anything.
   return /[\p{L}\p{N}]/u.test(text) ? undefined : 'empty';
 }
 
 export const commentLength = (text: string): number => [...text].length;
 
 /**
- * Begins a line that asks for something: `Decision:`, `Action:`, `Action (owner, due):`, and in German. Such a line is a
- * paragraph of its own.
+ * Matches the beginning of a line with a request: `Decision:`, `Action:`, `Action (owner, due):`, or the same in
+ * German. Such a line is a paragraph of its own.
  */
 export const ASKED_LINE =
   /^(?:(?<decision>decision|beschluss)|(?<action>action|massnahme|maßnahme)(?: ?\((?<who>[^()]{0,200})\))?) ?: ?(?=\S)/iu;
@@ -35,17 +38,18 @@ export const ASKED_LINE =
 const BULLET = /^-[ \t]+(?=\S)/;
 const NUMBER = /^(\d{1,9})\.[ \t]+(?=\S)/;
 
-/** A list that is being read, or a paragraph: the lines of each of its items. */
+/** A list or a paragraph that is still being read: the lines of each of its items. */
 interface OpenBlock {
   readonly kind: 'paragraph' | 'bullets' | 'numbers';
   readonly items: string[];
 }
 
 /**
- * The blocks of a comment: paragraphs (a blank line ends one), lists (`- ` or `1. `, `2. `, …), `*em*` and `**strong**`.
- * Everything else is text: no links, HTML, headings or nesting, and `*` that is no pair stays. Line breaks in a paragraph are
- * spaces, but before `ASKED_LINE`. Numbers of a list begin at 1 and follow each other, so that they are printed as they were typed: `3. November` is
- * text. Control characters, halves of characters and what `stripInvisible` removes are left out. Pure.
+ * Parses a comment into blocks: paragraphs (a blank line ends one), lists (`- ` or `1. `, `2. `, …), `*em*` and
+ * `**strong**`. Everything else is text: there are no links, HTML, headings or nesting, and a `*` without a partner
+ * stays. Line breaks in a paragraph become spaces, except before `ASKED_LINE`. The numbers of a list begin at 1 and are
+ * consecutive, so that they are printed as they were typed: `3. November` is text. Control characters, unpaired
+ * surrogates and what `stripInvisible` removes are left out. Pure.
  */
 export function parseComment(text: string): readonly CommentBlock[] {
   const blocks: OpenBlock[] = [];
@@ -96,8 +100,8 @@ function addLine(blocks: OpenBlock[], line: string, afterBlank: boolean): void {
 }
 
 /**
- * A pair of stars around text that begins and ends without a space. Outside it there is no letter or digit, so that `3*4*5`
- * stays. What is between does not contain the stars that end it: each character is looked at a bounded number of times.
+ * A pair of stars around text that neither begins nor ends with a space. There is no letter or digit outside, so that
+ * `3*4*5` stays. The text does not contain the closing stars, so each character is examined a limited number of times.
  */
 const PAIR =
   /(?<![\p{L}\p{N}*])(?:\*\*(?<strong>[^\s*](?:[^*]*[^\s*])?)\*\*|\*(?<em>[^\s*](?:[^*]*[^\s*])?)\*)(?![\p{L}\p{N}*])/gu;
@@ -116,7 +120,7 @@ function parseSpans(text: string): readonly CommentSpan[] {
   return spans;
 }
 
-/** The text of blocks without emphasis: a paragraph or an item a line, items with `-` or their number. */
+/** The text of blocks without emphasis: one paragraph or item per line, items with `-` or their number. */
 export const plainCommentText = (blocks: readonly CommentBlock[]): string =>
   blocks
     .flatMap((block) =>

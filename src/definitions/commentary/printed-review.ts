@@ -2,21 +2,21 @@ import type { CommentBlock } from './comment-text.ts';
 
 /** A comment as it is printed. */
 export interface Comment {
-  /** Id of the section; null: on the whole report. */
+  /** Id of the section; null: the comment is on the whole report. */
   readonly section: string | null;
   readonly blocks: readonly CommentBlock[];
-  /** The name of its author. */
+  /** The author's name. */
   readonly author: string;
   /** ISO, UTC. */
   readonly at: string;
 }
 
-/** Who approved a report, as it is printed. */
+/** An approval of a report, as it is printed. */
 export interface Approval {
   /** In the order in which they approved. */
   readonly by: readonly {
     readonly name: string;
-    /** The approver whose deputy they are. */
+    /** The approver for whom this deputy acted. */
     readonly for?: string;
     /** ISO, UTC. */
     readonly at: string;

@@ -7,7 +7,7 @@ import { closestMatches } from './suggest.ts';
 
 const MAX_LISTED_REGIONS = 12;
 
-/** Unknown country or region of a calendar. Loads the holidays, so only if a country is set. */
+/** Reports an unknown country or region of a calendar. It loads the holidays, but only if a country is set. */
 export function calendarDiagnostics(source: SourceFile, { calendar }: OrgFile): Diagnostic[] {
   if (calendar?.country === undefined) return [];
   const { country, region } = calendar;
@@ -37,7 +37,7 @@ export function calendarDiagnostics(source: SourceFile, { calendar }: OrgFile): 
   ];
 }
 
-/** Suggests codes for a misspelt code, a name or its initials. */
+/** Suggests codes for a misspelt code, or for a name or its initials. */
 function suggestCode(written: string, known: Readonly<Record<string, string>>): string | undefined {
   const text = written.trim().toLowerCase();
   const initials = (name: string) => (name.match(/\b\p{Lu}/gu) ?? []).join('').toLowerCase();
@@ -55,7 +55,7 @@ function suggestCode(written: string, known: Readonly<Record<string, string>>): 
     .join(' or ')}?`;
 }
 
-/** A word of the name, or the start of it: `Zürich` of `Canton of Zürich`. */
+/** Whether a text is a word of the name, or the start of one: `Zürich` in `Canton of Zürich`. */
 const hasName = (name: string, text: string): boolean => {
   const plain = (word: string) => word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
   return text.length > 3 && ` ${plain(name)} `.includes(` ${plain(text)} `);

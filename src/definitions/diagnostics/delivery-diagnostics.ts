@@ -15,18 +15,18 @@ import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile, ValuePath } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
 
-/** As long as names can become, so that a path that fits in a check fits in every run. */
+/** The longest possible name, so that a path that fits in a check fits in every run. */
 const MAX_NAME_LENGTH = 115;
 export const SAMPLE_FILE_NAMES = [
   `${'a'.repeat(MAX_NAME_LENGTH)}.xlsx`,
   `${'b'.repeat(MAX_NAME_LENGTH)}.xlsx`,
 ] as const;
 
-/** The longest names that a value can have. */
+/** A value with the longest possible names. */
 export const SAMPLE_SPLIT = { value: 'Retail', label: 'Retail', slug: `${'a'.repeat(40)}-0123456789` };
 const SAMPLE_HEADLINE = 'Reviews overdue: 62, target 0, breached (8 more than the week before)';
 
-/** The variables of a run's paths, for a period with the longest possible label. */
+/** The variables for a run's paths, with a period that has the longest possible label. */
 export const sampleVariables = (org: string, report: string, title: string, timezone: string, file: string) => ({
   period: { from: '2026-11-09', to: '2026-11-15', label: '2026-11-09 to 2026-11-15', timezone },
   org,
@@ -39,7 +39,7 @@ export const sampleVariables = (org: string, report: string, title: string, time
 });
 
 /**
- * Errors of outputs and deliveries that no field shows alone: names, subjects and paths that cannot be filled or used,
+ * Errors of outputs and deliveries that no single field shows: names, subjects and paths that cannot be filled or used,
  * object keys that several files share, webhooks to addresses that the organization may not use.
  */
 export function deliveryDiagnostics(
@@ -75,7 +75,7 @@ export function deliveryDiagnostics(
   return [...names, ...deliveries];
 }
 
-/** The error of a template that cannot be filled; none for a field that is absent. */
+/** The error of a template that cannot be filled; none for an absent field. */
 export function templateDiagnostics(
   path: ValuePath,
   template: string | undefined,
@@ -86,7 +86,7 @@ export function templateDiagnostics(
   return typeof filled === 'string' ? [] : [{ path, ...filled }];
 }
 
-/** The same for a path of files. */
+/** The error of a file path that cannot be filled or used. */
 export const pathDiagnostics = (
   path: ValuePath,
   template: string,

@@ -4,7 +4,10 @@ import type { SourceFile } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
 import { didYouMean } from './suggest.ts';
 
-/** Units and labels of metrics and dimensions that the report does not have. Codes are known to the catalog only. */
+/**
+ * Reports units and labels for metrics and dimensions that the report does not have. Codes are checked later, because
+ * only the catalog knows them.
+ */
 export function displayDiagnostics(
   source: SourceFile,
   { sections, units = {}, labels = {} }: ReportFile,
@@ -27,7 +30,8 @@ export function displayDiagnostics(
   const hasList = sections.some(({ list }) => list !== undefined);
   const isKnown = (id: string): boolean => {
     if (metrics.includes(id) || shown.includes(id)) return true;
-    // A list has fields of its own, some of which are dimensions of the catalog. Ids of both have a dot, codes have not.
+    // A list has fields of its own, and some are dimensions in the catalog. Ids of metrics and dimensions have a dot,
+    // codes do not.
     return !id.includes('.') || (hasList && id.startsWith('profile.'));
   };
   return [

@@ -5,7 +5,7 @@ import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import type { Diagnostic } from './diagnostic.ts';
 
-/** Sections of exceptions whose other rows no reader gets, or whose rows no target judges. Warnings. */
+/** Warns about sections of exceptions whose other rows no reader gets, or whose rows no target judges. */
 export function exceptionWarnings(
   source: SourceFile,
   { sections, outputs, targets }: ReportFile,

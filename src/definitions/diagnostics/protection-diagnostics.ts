@@ -5,17 +5,17 @@ import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import type { Diagnostic } from './diagnostic.ts';
 
-/** What a delivery sends in the clear of the figures that a password protects. */
+/** The parts of a delivery that send figures of a protected workbook without protection. */
 export interface ClearFigures {
-  /** Of the delivery. */
+  /** Index of the delivery. */
   readonly index: number;
-  /** Formats of files and parts of the message, for people. */
+  /** Formats of files and parts of the message, in words. */
   readonly what: readonly string[];
 }
 
 /**
- * The deliveries of a report with a protected workbook that send its figures in the clear: in other files, in the body with
- * its charts, or in the subject. Without those that say `unprotected: true`. Empty where no output has a password.
+ * Finds deliveries that send figures of a protected workbook without protection: in other files, in the body with its
+ * charts, or in the subject. Deliveries with `unprotected: true` are not included. Empty if no output has a password.
  */
 export function clearFigures(
   { outputs, deliveries }: Pick<ReportFile, 'outputs' | 'deliveries'>,
@@ -33,14 +33,20 @@ export function clearFigures(
   });
 }
 
-/** Whether figures stay in the message and its files: with a classification, or a password for a workbook. */
+/**
+ * Whether figures must stay inside the message and its files: the report has a classification, or a workbook with a
+ * password.
+ */
 export const keepsFiguresInside = (
   { classification, outputs }: Pick<ReportFile, 'classification' | 'outputs'>,
   settings: Pick<OrgSettings, 'classification'>,
 ): boolean =>
   (classification ?? settings.classification) !== undefined || outputs.some(({ password }) => password !== undefined);
 
-/** Deliveries whose subject has no figure although nobody has said so: in 0.2.0 it had. Warnings. */
+/**
+ * Warns about deliveries whose subject contains no figure although the definition does not decide this: up to version
+ * 0.2.0 it did.
+ */
 export const subjectAdvice = (
   source: SourceFile,
   report: Pick<ReportFile, 'classification' | 'outputs' | 'deliveries'>,
@@ -59,7 +65,10 @@ export const subjectAdvice = (
     ];
   });
 
-/** `clearFigures` at the places of the deliveries. An error for a definition that is new or changed, else a warning. */
+/**
+ * Reports `clearFigures` at the positions of the deliveries: as an error if the definition is new or changed, otherwise
+ * as a warning.
+ */
 export const protectionDiagnostics = (
   source: SourceFile,
   report: Pick<ReportFile, 'outputs' | 'deliveries'>,

@@ -10,7 +10,7 @@ import type { SourceFile } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
 import { didYouMean } from './suggest.ts';
 
-/** Schedules that need settings which the organization lacks. Empty without settings. */
+/** Reports schedules that need settings which the organization lacks. Empty if its settings are unknown. */
 export function scheduleDiagnostics(
   source: SourceFile,
   { schedule }: ReportFile,
@@ -55,7 +55,10 @@ export function scheduleDiagnostics(
   });
 }
 
-/** Conditions on sections, metrics or targets that the report does not have. Targets are not checked without settings. */
+/**
+ * Reports conditions on sections, metrics or targets that the report does not have. Targets are only checked if the
+ * settings are known.
+ */
 export function conditionDiagnostics(
   source: SourceFile,
   { sections, deliveries, targets }: ReportFile,
@@ -97,7 +100,7 @@ export function conditionDiagnostics(
   });
 }
 
-/** Headlines of metrics that the report does not have, or has already named. */
+/** Reports headlines for metrics that the report does not have, or that are named twice. */
 export function headlineDiagnostics(source: SourceFile, { sections, headline = [] }: ReportFile): Diagnostic[] {
   const known = [...new Set(sections.flatMap(({ metrics = [] }) => metrics))];
   return headline.flatMap((metric, index): Diagnostic[] => {
@@ -114,8 +117,9 @@ export function headlineDiagnostics(source: SourceFile, { sections, headline = [
 }
 
 /**
- * Fields that do not fit the organization's weeks and years: weekly rows if its weeks begin on another day than the
- * service's (specification §2.7), and `to_date: fiscal_year` without a fiscal year. Empty without settings.
+ * Reports fields that do not fit the organization's weeks and years: weekly rows if its weeks begin on another day than
+ * the service's (specification §2.7), and `to_date: fiscal_year` without a fiscal year. Empty if its settings are
+ * unknown.
  */
 export function fiscalCalendarDiagnostics(
   source: SourceFile,

@@ -15,8 +15,8 @@ import { closestMatches } from './suggest.ts';
 type ReviewSettings = Pick<OrgSettings, 'people' | 'targets' | 'retention_days'>;
 
 /**
- * Approvals that no person can give, comments that are never asked for, corrections of editions that are gone. Without settings
- * only what the report says by itself is checked.
+ * Reports approvals that nobody can give, comments that are never requested, and corrections of editions that are no
+ * longer kept. If the settings are unknown, only the report itself is checked.
  */
 export const reviewDiagnostics = (
   source: SourceFile,
@@ -59,12 +59,12 @@ function approvalDiagnostics(
           }),
         ]
       : [];
-  // Of entries with faults the number of people says nothing.
+  // If entries are wrong, the number of people means nothing.
   const ofDelegates = entryDiagnostics(source, 'may_delegate', mayDelegate, people);
   return [...ofEntries, ...ofDelegates, ...(ofEntries.length > 0 ? [] : unreachable), ...never];
 }
 
-/** Entries that are nobody who can sign in. */
+/** Reports entries that name nobody who can sign in. */
 const entryDiagnostics = (
   source: SourceFile,
   field: 'by' | 'may_delegate',
@@ -96,7 +96,7 @@ const entryDiagnostics = (
     });
   });
 
-/** The key, token or account that an entry nearly is, where it is nobody's. */
+/** If an entry names nobody: the key, token or account that it almost matches. */
 function misspelt(entry: string, people: People | undefined): string | undefined {
   if (people === undefined || keyOfEntry(entry, people) !== undefined) return undefined;
   const known = Object.entries(people).flatMap(([key, { tokens, accounts }]) => [key, ...tokens, ...accounts]);
@@ -105,7 +105,7 @@ function misspelt(entry: string, people: People | undefined): string | undefined
   return near === undefined || (near.includes('@') && entry.includes('@')) ? undefined : near;
 }
 
-/** `required_if` of sections without a figure that has a status. */
+/** Reports `required_if` in sections without a figure that has a status. */
 function commentaryDiagnostics(
   source: SourceFile,
   { sections, targets }: ReportFile,
@@ -126,7 +126,7 @@ function commentaryDiagnostics(
   });
 }
 
-/** A materiality without a percent sign, and a watch that is longer than editions are kept. */
+/** Reports a materiality without a percent sign, and a watch that is longer than editions are kept. */
 function correctionsDiagnostics(
   source: SourceFile,
   { corrections }: ReportFile,
@@ -136,7 +136,7 @@ function correctionsDiagnostics(
   return [...materialityDiagnostics(source), ...watchDiagnostics(source, corrections.watch, org?.retention_days)];
 }
 
-/** Stored definitions have a share. In a file 1 would be read as 100% by Docket and as 1% by people. */
+/** Stored definitions have a share. In a file, Docket would read 1 as 100%, and people as 1%. */
 function materialityDiagnostics(source: SourceFile): Diagnostic[] {
   const node = source.tree?.fields?.get('corrections')?.value?.fields?.get('materiality')?.value;
   const { offset, end } = node ?? {};
@@ -162,7 +162,10 @@ function watchDiagnostics(source: SourceFile, watch: number, days: number | unde
   ];
 }
 
-/** People of an org.yaml who would count twice, or be confused: with one token, account or printed name. */
+/**
+ * Reports people in an org.yaml who would count twice or be confused, because they share a token, account or printed
+ * name.
+ */
 export function peopleDiagnostics(source: SourceFile, { people = {} }: Pick<OrgFile, 'people'>): Diagnostic[] {
   const owners = new Map<string, string>();
   const found: Diagnostic[] = [];

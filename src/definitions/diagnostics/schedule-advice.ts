@@ -8,15 +8,18 @@ import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
 
-/** Slots that are compared. */
+/** How many slots are compared. */
 const COMPARED_SLOTS = 6;
-/** No month has fewer business days without a long holiday. */
+/** Every month has at least this many business days, unless it has a long holiday. */
 const SURE_BUSINESS_DAYS = 19;
-/** The fewest days of each month. */
+/** The smallest number of days of each month. */
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
 
-/** Schedules of a valid report that do what nobody expects, and deliveries that fail from the second slot on. Warnings. */
+/**
+ * Warns about schedules of a valid report that nobody would expect, and about deliveries that fail from the second slot
+ * on.
+ */
 export function scheduleAdvice(
   source: SourceFile,
   report: Definition,
@@ -73,7 +76,7 @@ function cronAdvice(source: SourceFile, { schedule }: Definition): readonly Diag
   });
 }
 
-/** A day of the month that one of the months does not have each year. */
+/** A day that one of the months does not have every year. */
 function skippedDay(day: string, month: string): number | undefined {
   const months = month.split(',').flatMap((each): number[] => {
     const [first, last = first] = each.split('-').map((name) => {
@@ -91,7 +94,7 @@ function skippedDay(day: string, month: string): number | undefined {
     .find((each) => each > fewest);
 }
 
-/** A period that is over, and the same in two slots: the second one sends the same figures again. */
+/** Warns about an ended period that is the same in two slots: the second slot sends the same figures again. */
 function repeatedPeriods(
   source: SourceFile,
   report: Definition,
@@ -115,7 +118,7 @@ function repeatedPeriods(
   ];
 }
 
-/** Files that have one name in all slots, in a place where a file with other content is refused. */
+/** Warns about files that have the same name in all slots, at a destination that refuses a file with other content. */
 function repeatedFiles(
   source: SourceFile,
   { deliveries, outputs }: Definition,

@@ -7,12 +7,12 @@ import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import type { Diagnostic } from './diagnostic.ts';
 
-/** Slots that are compared; of a report on demand only, as many days. */
+/** How many slots are compared; for a report on demand only, how many days. */
 const COMPARED_SLOTS = 12;
 
 /**
- * Sections whose days have changed since 0.2.0, which counted their period from the slot. Warnings; none where the report
- * says `period_from`.
+ * Warns about sections that cover other days than in version 0.2.0, which counted their period from the slot. Empty if
+ * the report sets `period_from`.
  */
 export function sectionPeriodAdvice(
   source: SourceFile,

@@ -12,7 +12,7 @@ import { type Diagnostic, describeValue } from './diagnostic.ts';
 
 type Text = Pick<Diagnostic, 'expected' | 'got' | 'next' | 'code'>;
 
-/** What a report with `split` may not have, and what only such a report may have. */
+/** Reports what a report with `split` may not have, and what only such a report may have. */
 export function splitDiagnostics(source: SourceFile, report: ReportFile, { targets }: DefinitionKinds): Diagnostic[] {
   const { split, sections, deliveries, outputs } = report;
   const found: Diagnostic[] = [];
@@ -105,7 +105,10 @@ export function splitDiagnostics(source: SourceFile, report: ReportFile, { targe
 
 const SAMPLE_SLUGS = [SAMPLE_SPLIT.slug, 'b-9876543210'];
 
-/** Whether files of every value have a place of their own: the path has its whole slug. A path that cannot be filled has a fault of its own. */
+/**
+ * Whether the files of every value have a separate path, because it contains the whole slug. A path that cannot be
+ * filled is reported elsewhere.
+ */
 function namesPack(template: string): boolean {
   const variables = sampleVariables('acme', 'report', 'Title', 'UTC', 'name');
   try {
@@ -117,14 +120,14 @@ function namesPack(template: string): boolean {
   }
 }
 
-/** Where a delivery says that it is of each value; undefined where it does not. */
+/** Where a delivery says that it is for each value; undefined if it does not. */
 function splitPath(delivery: ReportFile['deliveries'][number]): ValuePath | undefined {
   if (delivery.split !== undefined) return ['split'];
   const [kind] = Object.entries(delivery).find(([, spec]) => isToSplit(spec)) ?? [];
   return kind === undefined ? undefined : [kind, 'to'];
 }
 
-/** Plain keys that YAML, or people, read as something else than text. */
+/** Unquoted keys that YAML, or people, do not read as text. */
 const AMBIGUOUS_KEY = /^(y|n|yes|no|on|off|true|false|null|~|[-+.\d][\d._:eExXa-fA-F+-]*)$/i;
 
 function keyDiagnostics(source: SourceFile): Diagnostic[] {
@@ -153,7 +156,10 @@ const malformed = (address: string): Text | undefined =>
       }
     : undefined;
 
-/** Addresses of `split` that the organization does not allow: their deliveries are refused, the others go. Warnings. */
+/**
+ * Warns about addresses in `split` that the organization does not allow: deliveries to them are refused, all others are
+ * sent.
+ */
 export const splitRecipientWarnings = (
   source: SourceFile,
   { split }: ReportFile,
@@ -179,7 +185,7 @@ function addressDiagnostics(
 ): Diagnostic[] {
   const lists: [ValuePath, readonly string[]][] = [
     ...(typeof to === 'string' ? [] : Object.entries(to)).map(([value, list]): [ValuePath, readonly string[]] => [
-      // The lines of a list file have no place in this one.
+      // Lines of a list file have no position in this file.
       fieldOf(fieldOf(source.tree, 'split'), 'to')?.fields === undefined ? ['split', 'to'] : ['split', 'to', value],
       list,
     ]),

@@ -22,17 +22,17 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** Longer texts are not compared: it takes quadratic time. */
+/** Longer texts are not compared, because that takes quadratic time. */
 const MAX_COMPARED_LENGTH = 80;
 
-/** Closest matches by edit distance, the closest first; empty if nothing is close. */
+/** The closest matches by edit distance, the closest first. Empty if nothing is close. */
 export function closestMatches(name: string, known: Iterable<string>, max = 1): string[] {
   if (name.length > MAX_COMPARED_LENGTH) return [];
   const written = name.toLowerCase();
   const allowed = Math.max(1, Math.floor(name.length / 3));
   return (
     [...known]
-      // No text is closer than its length is.
+      // The distance is at least the difference of the lengths.
       .filter((candidate) => Math.abs(candidate.length - name.length) <= allowed)
       .map((candidate) => ({ candidate, edits: editDistance(written, candidate.toLowerCase()) }))
       .filter(({ edits }) => edits <= allowed)

@@ -8,22 +8,22 @@ import { type DirectoryFingerprint, fingerprintDirectory } from './directory-fin
 import { type Definitions, loadDefinitions } from './load-definitions.ts';
 import type { AdmissionCheck, DefinitionParser } from './parse-definitions.ts';
 
-/** The active definitions of this process, reloaded when their folder changes. */
+/** The active definitions of this process. They are reloaded when their folder changes. */
 export interface DefinitionSource {
   current(): Definitions;
-  /** Why the folder cannot be read, so that the definitions of before are kept; undefined while it can. */
+  /** Why the folder cannot be read, in which case the earlier definitions are kept; undefined while it can be read. */
   unreadable?(): { readonly why: string; readonly since: number } | undefined;
   /** Calls `listener` after each reload with changes. Returns the unsubscribe function. */
   onChange(listener: (jobs: Definitions) => void): () => void;
   /**
-   * Reloads the folder even without changes and logs all errors again (SIGHUP). Also accepts an empty folder, which a
-   * detected change does not. Never rejects.
+   * Reloads the folder even without changes, and logs all errors again (SIGHUP). It also accepts an empty folder, which
+   * a detected change does not. Never rejects.
    */
   reload(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How much longer than a look at the folder the pause before the next one is, at least. */
+/** The pause between two checks of the folder is at least this many times as long as a check. */
 const IDLE_SHARE = 20;
 
 /** A source that never changes. */
@@ -41,21 +41,21 @@ export interface WatchOptions {
   readonly parser: DefinitionParser;
   /** The state of the folder before `first` was loaded. Absent: the first check loads it again. */
   readonly seen?: DirectoryFingerprint;
-  /** Called after each check after which the active definitions match the folder. */
+  /** Called after each check that leaves the active definitions equal to the folder. */
   readonly onCheck?: () => void;
-  /** Ms between checks of the folder, for changes without file system events (network mounts, a link further up). */
+  /** Ms between checks of the folder, for changes without file system events (network mounts, a link higher up). */
   readonly pollIntervalMs?: number;
-  /** Ms without further changes before the folder is read. */
+  /** How long (ms) nothing must change before the folder is read. */
   readonly debounceMs?: number;
 }
 
 /**
- * Watches the folder of `first` until closed. File system events only trigger an earlier check; a reload happens if names,
- * sizes, times or inodes differ, which covers an editor's rename, a replaced link (`..data` of a ConfigMap) and a
- * checkout. The folder must have the same fingerprint before and after reading, otherwise it is read again.
+ * Watches the folder of `first` until closed. File system events only trigger an earlier check. A reload happens if
+ * names, sizes, times or inodes differ, which covers an editor's rename, a replaced link (`..data` of a ConfigMap) and
+ * a checkout. The folder must have the same fingerprint before and after reading, otherwise it is read again.
  *
- * A file with errors uses its last known good version; each new error is logged. A folder that is unreadable or has become
- * empty changes nothing.
+ * A file with errors uses its last known good version, and each new error is logged. A folder that is unreadable or has
+ * become empty changes nothing.
  */
 export function watchDefinitions(first: Definitions, options: WatchOptions): DefinitionSource {
   const { clock, log, admissionCheck, parser, seen: before, onCheck } = options;
@@ -72,7 +72,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
   let wake: () => void = () => {};
   let pendingReloads: (() => void)[] = [];
   let changePending = false;
-  /** Ms of the last look at the folder. */
+  /** How long the last check of the folder took, in ms. */
   let tookMs = 0;
   const notify = () => {
     changePending = true;
@@ -84,7 +84,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
       const watcher = watch(path, { persistent: false }, (_, name) => {
         if (only === undefined || name === null || name === only) notify();
       });
-      // A removed folder, or a system without free watches: polling remains.
+      // The folder was removed, or the system has no free watches: polling continues.
       watcher.on('error', () => watcher.close());
       watchers.set(path, watcher);
     } catch {
@@ -130,7 +130,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
       const seen = await fingerprintDirectory(folder);
       tookMs = clock.now() - began;
       if (!forced && seen.text === fingerprint?.text) {
-        // A folder that was not mounted is back as it was.
+        // The folder was not mounted for a while, and is back without changes.
         unreadable = undefined;
         onCheck?.();
         return true;
@@ -165,7 +165,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
     while (!closing.signal.aborted) {
       if (!changePending && pendingReloads.length === 0) await pause(Math.max(pollIntervalMs, tookMs * IDLE_SHARE));
       if (closing.signal.aborted) break;
-      // Requests up to here are served by this check.
+      // Requests up to this one are served by this check.
       const reloads = pendingReloads;
       pendingReloads = [];
       if (changePending) {
@@ -188,7 +188,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
     return clock.sleep(ms, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
   };
 
-  // Before the first check, which finds changes between the first load and here.
+  // Before the first check, which finds changes made since the first load.
   if (before !== undefined) watchPaths(before.directories);
   changePending = true;
   const running = run();

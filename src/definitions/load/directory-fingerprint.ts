@@ -6,21 +6,24 @@ import { readdir, realpath, stat } from './files.ts';
 /** Definitions, logos and templates of workbooks. */
 const WATCHED_FILE = /\.(ya?ml|png|jpe?g|xl[st][xm])$/i;
 
-/** What may be in a folder below that of `org.yaml`; definitions and logos are not read from there. */
+/** Files that may be in subfolders of an organization's folder. Definitions and logos are not read from there. */
 const TEMPLATE_FILE = /\.xl[st][xm]$/i;
 const MAX_DEPTH = 3;
 
 const CONCURRENCY = 64;
 
-/** The state of a jobs folder: differs after a change of any file in it. */
+/** The state of a jobs folder. It differs after a change to any file in it. */
 export interface DirectoryFingerprint {
-  /** A hash. Equal texts: nothing was written, replaced, moved, added or removed in between. */
+  /** A hash. If two are equal, nothing was written, replaced, moved, added or removed in between. */
   readonly text: string;
   /** Real paths of the folders to watch. */
   readonly directories: readonly string[];
 }
 
-/** Uses names, sizes, times and inodes only, and follows links. Rejects if the folder cannot be read. */
+/**
+ * Fingerprints a folder by names, sizes, times and inodes only, and follows links. Rejects if the folder cannot be
+ * read.
+ */
 export async function fingerprintDirectory(folder: string): Promise<DirectoryFingerprint> {
   const root = await realpath(folder);
   const directories = [root];
@@ -33,7 +36,7 @@ export async function fingerprintDirectory(folder: string): Promise<DirectoryFin
     if (name.startsWith('.')) continue;
     const path = join(root, name);
     const inner = await readdir(path, { withFileTypes: true }).catch(() => undefined);
-    // Files and unreadable folders count by their own state.
+    // For files and unreadable folders, their own state is enough.
     const files = [path];
     if (inner === undefined) {
       await add(files);
@@ -57,7 +60,10 @@ interface FolderContent {
   readonly directories: readonly string[];
 }
 
-/** The templates of workbooks in a folder that an organization keeps them in. @param depth of folders below it */
+/**
+ * Finds templates of workbooks in a subfolder of an organization.
+ * @param depth how many levels of folders below it are read
+ */
 async function templatesBelow(folder: string, depth: number): Promise<FolderContent> {
   const found = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const files = found.filter(({ name }) => TEMPLATE_FILE.test(name)).map(({ name }) => join(folder, name));

@@ -6,7 +6,7 @@ import { errnoOf } from '../../base/errno.ts';
 import { type Diagnostic, fileDiagnostic } from '../diagnostics/diagnostic.ts';
 import { MAX_DEFINITION_BYTES } from '../schema/report-definition.ts';
 
-// Those of fs/promises take four times the processor time.
+// The functions of fs/promises take four times as much processor time.
 export const [readdir, readFile, realpath, stat] = [
   promisify(fs.readdir),
   promisify(fs.readFile),
@@ -14,10 +14,12 @@ export const [readdir, readFile, realpath, stat] = [
   promisify(fs.stat),
 ];
 
-/** The errno of a failed file operation for diagnostics, e.g. `ENOENT`. */
+/** The errno of a failed file operation for a diagnostic, e.g. `ENOENT`. */
 export const errnoText = (error: unknown): string => errnoOf(error) ?? 'unknown error';
 
-/** A definition's text, or a diagnostic: of its size (checked before reading), kind, access or encoding. */
+/**
+ * Reads a definition's text, or returns a diagnostic about its size (checked before reading), kind, access or encoding.
+ */
 export async function readDefinitionFile(file: string): Promise<{ text: string } | { fault: Diagnostic }> {
   let bytes: Buffer;
   try {
@@ -28,7 +30,7 @@ export async function readDefinitionFile(file: string): Promise<{ text: string }
   } catch (error) {
     return { fault: fileDiagnostic(file, 'a file that can be read', errnoText(error), 'correct its permissions') };
   }
-  // It may have grown meanwhile.
+  // The file may have grown in the meantime.
   if (bytes.length > MAX_DEFINITION_BYTES) return { fault: tooLargeDiagnostic(file, bytes.length) };
   if (isUtf8(bytes)) return { text: bytes.toString('utf8').replace(/^\uFEFF/, '') };
   return {
@@ -56,15 +58,15 @@ function firstInvalidByte(bytes: Buffer): { line: number; column: number } {
 
 export interface DirectoryEntry {
   readonly name: string;
-  /** As in diagnostics. */
+  /** The path that diagnostics show. */
   readonly file: string;
-  /** `file`: anything but a folder. */
+  /** `file`: anything except a folder. */
   readonly kind: 'folder' | 'file';
 }
 
 /**
- * The entries of a folder by name, without hidden ones. Links out of the jobs folder and broken links are diagnostics and
- * are not followed: only files deployed with the folder decide what is sent to whom.
+ * The entries of a folder by name, without hidden ones. Links out of the jobs folder and broken links are reported and
+ * not followed: only files deployed with the folder decide what is sent to whom.
  * @param root real path of the jobs folder
  */
 export async function listDirectory(
@@ -84,7 +86,7 @@ export async function listDirectory(
     const { name } = entry;
     if (name.startsWith('.')) continue;
     const file = join(folder, name);
-    // Only a link may lead out of the folder.
+    // Only a link can lead out of the folder.
     if (entry.isFile() || entry.isDirectory()) {
       entries.push({ name, file, kind: entry.isDirectory() ? 'folder' : 'file' });
       continue;

@@ -10,7 +10,7 @@ import {
   reportTextDigest,
 } from './parse-definitions.ts';
 
-/** The last valid version of each file, used while the file has errors. */
+/** The last valid version of each file. It is used while the file has errors. */
 export interface LastKnownGood {
   /** By the organization's folder. */
   readonly orgs: ReadonlyMap<string, LoadedOrg>;
@@ -20,7 +20,7 @@ export interface LastKnownGood {
 
 export const NO_LAST_KNOWN_GOOD: LastKnownGood = { orgs: new Map(), reports: new Map() };
 
-/** Files and folders whose diagnostics belong to an organization or a report. */
+/** The files and folders whose diagnostics belong to an organization or a report. */
 export const definitionPaths = (folder: string, org: string, stem: string): string[] => [
   join(folder, org),
   join(folder, org, `${stem}.yaml`),
@@ -32,9 +32,9 @@ export const isInvalidOrg = (folder: string, org: string, diagnostics: readonly 
   diagnostics.some(({ file }) => ['org', 'targets'].some((stem) => definitionPaths(folder, org, stem).includes(file)));
 
 /**
- * The last known good versions of reports whose files have errors, under the present settings of their organizations: a
- * removed recipient gets nothing more, and a version that the settings no longer allow is dropped. Reports whose files were
- * deleted are not included.
+ * The last known good versions of reports whose files have errors, with the present settings of their organizations: a
+ * removed recipient gets nothing more, and a version that the settings no longer allow is dropped. Reports whose files
+ * were deleted are not included.
  */
 export async function lastKnownGoodReports(
   previous: LastKnownGood,
@@ -60,7 +60,7 @@ export async function lastKnownGoodReports(
       continue;
     }
     const read = await parser.report(text, last.source.file, { org, report }, settings);
-    // Its files may be what is wrong now.
+    // The files that it names may be the cause of the error.
     const files = read.definition === undefined ? undefined : withFileHashes(read.definition, before.files);
     const known = files === undefined ? read : { ...read, definition: files };
     const { definition, source } = applyAdmissionCheck(known, settings, admissionCheck);

@@ -26,38 +26,43 @@ import type { AdmissionCheck, DefinitionParser } from './parse-definitions.ts';
 
 /** All definitions of a jobs folder. A file with errors is only in `diagnostics` and `sources`. */
 export interface Definitions {
-  /** As passed in; every `file` of a diagnostic starts with it. */
+  /** As passed in. Every `file` of a diagnostic begins with it. */
   readonly folder: string;
   /** By the organization's folder. */
   readonly orgs: ReadonlyMap<string, OrgSettings>;
-  /** By `org/report`; only with a valid organization. */
+  /** By `org/report`. Only reports whose organization is valid. */
   readonly reports: ReadonlyMap<string, Definition>;
-  /** All YAML files, by `org/report`, and by `org` for its `org.yaml`. */
+  /** All YAML files: reports by `org/report`, and `org.yaml` files by `org`. */
   readonly sources: ReadonlyMap<string, SourceFile>;
   /** Every `targets.yaml`, by organization. */
   readonly targetSources: ReadonlyMap<string, SourceFile>;
-  /** By file and position. */
+  /** Sorted by file and position. */
   readonly diagnostics: readonly Diagnostic[];
-  /** What still works, but should be changed; by file and position. */
+  /** What works but should be changed, sorted by file and position. */
   readonly warnings: readonly Diagnostic[];
-  /** Definitions with errors that use their last known good version: `org/report`, and `org` for an `org.yaml`. */
+  /**
+   * Definitions with errors that use their last known good version: reports as `org/report`, an `org.yaml` as `org`.
+   */
   readonly usingLastKnownGood: ReadonlySet<string>;
-  /** Of reports with faults, by `org/report`, what can still be compared with the catalog. They never run. */
+  /**
+   * For reports with errors, by `org/report`: the parts that can still be compared with the catalog. They never run.
+   */
   readonly partialReports?: ReadonlyMap<string, PartialValue<Definition>>;
-  /** For the next reload. */
+  /** Used by the next reload. */
   readonly lastKnownGood: LastKnownGood;
 }
 
 export interface LoadOptions {
-  /** Of the previous load: definitions with errors use their last known good version. */
+  /** From the previous load: definitions with errors use their last known good version. */
   readonly previous?: LastKnownGood;
   readonly admissionCheck?: AdmissionCheck;
   readonly parser: DefinitionParser;
 }
 
 /**
- * Loads `<folder>/<org>/org.yaml` and `<folder>/<org>/<report>.yaml` (or `.yml`). Errors in definitions are collected in
- * `diagnostics`. Hidden entries and files other than YAML are ignored. Throws `config.invalid` if the folder cannot be read.
+ * Loads `<folder>/<org>/org.yaml` and `<folder>/<org>/<report>.yaml` (or `.yml`). Errors in definitions are collected
+ * in `diagnostics`. Hidden entries and files other than YAML are ignored. Throws `config.invalid` if the folder cannot
+ * be read.
  */
 export async function loadDefinitions(
   folder: string,
@@ -106,7 +111,7 @@ export async function loadDefinitions(
 async function toDefinitions(state: LoadState): Promise<Definitions> {
   const { folder, previous, admissionCheck, parser, orgs, reports, sources, targetSources, diagnostics, warnings } =
     state;
-  // Of an unreadable folder the organization's name is unknown so far.
+  // If a folder cannot be read, its organization's name is not known otherwise.
   for (const org of previous.orgs.keys()) {
     if (!orgs.has(org) && isInvalidOrg(folder, org, diagnostics)) keepLastKnownGoodOrg(org, state);
   }
@@ -126,19 +131,19 @@ async function toDefinitions(state: LoadState): Promise<Definitions> {
   };
 }
 
-/** Rejects unless it is a folder that can be listed. */
+/** Rejects unless the path is a folder that can be listed. */
 async function resolveFolder(folder: string): Promise<string> {
   await readdir(folder);
   return realpath(folder);
 }
 
-/** Diagnostics of a report that has a file, and of its organization. Empty if it has no file. */
+/** The diagnostics of a report and of its organization. Empty if the report has no file. */
 export function reportDiagnostics(
   jobs: Pick<Definitions, 'folder' | 'diagnostics' | 'sources'>,
   name: string,
 ): readonly Diagnostic[] {
   const [org = '', report = ''] = name.split('/');
-  // A targets.yaml that is a report of its own says nothing about the others.
+  // If targets.yaml is a report itself, its errors do not concern the others.
   const stems = [report, 'org', ...(jobs.sources.has(`${org}/${TARGETS_STEM}`) ? [] : [TARGETS_STEM])];
   const [own, ...settings] = stems.map((stem) => definitionPaths(jobs.folder, org, stem));
   const exists = jobs.sources.has(name) || jobs.diagnostics.some(({ file }) => own?.includes(file));
@@ -146,8 +151,8 @@ export function reportDiagnostics(
 }
 
 /**
- * A report with its organization's settings.
- * Throws `definition.not_found` with similar names, or `definition.invalid` with all diagnostics.
+ * Finds a report with its organization's settings. Throws `definition.not_found` with similar names, or
+ * `definition.invalid` with all diagnostics.
  * @param name `org/report`
  */
 export function requireReport(jobs: Definitions, name: string): { definition: Definition; settings: OrgSettings } {

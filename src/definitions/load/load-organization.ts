@@ -28,7 +28,7 @@ import {
 export const YAML_FILE = /\.ya?ml$/i;
 const DEFINITION_FILE = /^(.+)\.ya?ml$/;
 
-/** What has been loaded so far of a jobs folder. */
+/** What has been loaded of a jobs folder so far. */
 export interface LoadState {
   readonly root: string;
   readonly folder: string;
@@ -45,7 +45,7 @@ export interface LoadState {
   readonly partialReports: Map<string, PartialValue<Definition>>;
 }
 
-/** Uses an organization's last known good settings, if there are any. */
+/** Keeps an organization's last known good settings, if there are any. */
 export function keepLastKnownGoodOrg(
   org: string,
   { previous, orgs, usingLastKnownGood }: LoadState,
@@ -144,7 +144,7 @@ async function loadSettings(
     state.diagnostics.push(diagnosticAt(source, ['logo'], loadedLogo));
     return undefined;
   }
-  // Without its targets a pack would show figures as if nothing were breached.
+  // Without its targets, a report would look as if nothing were breached.
   if (diagnostics.length > 0 || targets.kind === 'invalid') return undefined;
   const ofTargets =
     targets.kind === 'targets' ? { text: `\n${targets.text}`, targets: targets.value.targets } : undefined;
@@ -163,7 +163,7 @@ async function loadSettings(
 
 interface LoadedLogo {
   readonly settings?: { readonly logo: string };
-  /** Part of the text that digests are computed from: a changed logo changes them. */
+  /** Part of the text that digests are computed from, so that a changed logo changes them. */
   readonly digest?: string;
 }
 
@@ -175,16 +175,16 @@ async function loadLogo(folder: DirectoryEntry, source: SourceFile, logo: string
   return { settings: { logo: file }, digest: createHash('sha256').update(read.bytes).digest('hex') };
 }
 
-/** Files read at the same time. */
+/** How many files are read at the same time. */
 const READ_CONCURRENCY = 32;
-/** Texts parsed together, and their characters: what is lost where one of them takes too long. */
+/** How many texts, and how many characters, are parsed together. All of them are lost if one takes too long. */
 const PARSED_TOGETHER = { texts: 50, characters: 200_000 };
 
 interface ChangedReport extends ReportText {
   readonly textDigest: string;
 }
 
-/** Loads an organization's reports into `state`. Those with the texts and files of before are not parsed again. */
+/** Loads an organization's reports into `state`. Reports whose text and files have not changed are not parsed again. */
 async function loadReports(
   org: string,
   files: readonly (readonly [report: string, file: DirectoryEntry])[],
@@ -213,7 +213,10 @@ async function loadReports(
   }
 }
 
-/** The version of before, if the file says the same; else its text; undefined with a diagnostic. */
+/**
+ * Returns the earlier version if the file has not changed, otherwise its text. If it cannot be read: undefined, and a
+ * diagnostic in `state`.
+ */
 async function readReport(
   name: ReportName,
   file: string,
@@ -256,7 +259,7 @@ async function parseReports(
   return Promise.all(batch.map(({ text, file, name }) => parser.report(text, file, name, settings)));
 }
 
-/** What was parsed, if it may run here; else its diagnostics go into `state`. */
+/** Returns a parsed report if it may run here. Otherwise its diagnostics go into `state`. */
 async function takeParsed(
   { text, file, name, textDigest }: ChangedReport,
   parsed: ParsedReport | undefined,

@@ -11,7 +11,7 @@ export const TARGETS_STEM = 'targets';
 
 export type LoadedTargets =
   | { readonly kind: 'none' | 'invalid' }
-  /** A report of that name, as before there were targets. */
+  /** A report with that name, which was possible before targets existed. */
   | { readonly kind: 'report' }
   | { readonly kind: 'targets'; readonly text: string; readonly value: TargetsFile };
 
@@ -23,14 +23,14 @@ interface TargetsState {
   readonly targetSources: Map<string, SourceFile>;
 }
 
-/** Loads an organization's targets. Their errors and the warning about a report of that name go into `state`. */
+/** Loads an organization's targets. Their errors, and the warning about a report with that name, go into `state`. */
 export async function loadTargets(
   org: string,
   file: DirectoryEntry | undefined,
   { parser, previous, diagnostics, warnings, targetSources }: TargetsState,
 ): Promise<LoadedTargets> {
   if (file === undefined) return { kind: 'none' };
-  // Its last good version is a report's.
+  // The last good version of this file was a report.
   const wasReport = previous.reports.has(`${org}/${TARGETS_STEM}`);
   const read = await readDefinitionFile(file.file);
   if ('fault' in read) {

@@ -3,13 +3,13 @@ import { sep } from 'node:path';
 import type { DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { errnoText } from './files.ts';
 
-/** A logo is part of every workbook and its e-mail. */
+/** Small, because every workbook and its e-mail contain the logo. */
 export const MAX_LOGO_BYTES = 512 * 1024;
 const MAX_PIXELS = 4096;
 
 export interface ImageInfo {
   readonly format: 'png' | 'jpeg';
-  /** Pixels. */
+  /** In pixels. */
   readonly width: number;
   readonly height: number;
 }
@@ -23,7 +23,7 @@ export type InvalidLogo = Omit<DiagnosticText, 'message'>;
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** JPEG markers of frames, which contain the size: SOF0 to SOF15 without DHT, JPG and DAC. */
+/** Whether a JPEG marker begins a frame, which contains the size: SOF0 to SOF15, except DHT, JPG and DAC. */
 const isFrameMarker = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
@@ -39,7 +39,7 @@ function jpegSize(bytes: Buffer): { width: number; height: number } | undefined 
   return undefined;
 }
 
-/** Format and size from the first bytes of a PNG or JPEG; undefined for anything else. */
+/** Reads format and size from the first bytes of a PNG or JPEG; undefined for anything else. */
 export function readImageInfo(bytes: Buffer): ImageInfo | undefined {
   if (bytes.subarray(0, 8).equals(PNG) && bytes.length >= 33 && bytes.toString('latin1', 12, 16) === 'IHDR') {
     return { format: 'png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
@@ -51,8 +51,8 @@ export function readImageInfo(bytes: Buffer): ImageInfo | undefined {
 const LOGO_DESCRIPTION = 'a PNG or JPEG file';
 
 /**
- * Reads a logo, or returns why it is invalid: location, size (checked before reading), kind or dimensions.
- * @param root real path that must contain the file, so that a report cannot show other images of the machine
+ * Reads a logo, or returns why it is invalid: its location, size (checked before reading), kind or dimensions.
+ * @param root real path that must contain the file, so that a report cannot show other images on the machine
  */
 export async function readLogo(file: string, root?: string): Promise<Logo | InvalidLogo> {
   let bytes: Buffer;

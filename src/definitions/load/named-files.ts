@@ -5,7 +5,7 @@ import { hashOrgFile } from './org-file.ts';
 import type { LoadedReport, ParsedReport } from './parse-definitions.ts';
 import { readSplitList } from './split-list.ts';
 
-/** A definition that names files, with their SHA-256 in it and in its digest. Without files it stays as it is. */
+/** Adds the SHA-256 of its files to a definition and to its digest. Without files the definition stays unchanged. */
 export function withFileHashes(definition: Definition, files: Definition['files']): Definition {
   if (files === undefined) return definition;
   const digest = createHash('sha256')
@@ -15,10 +15,10 @@ export function withFileHashes(definition: Definition, files: Definition['files'
 }
 
 /**
- * Reads the files that a report's outputs name, so that a changed file makes another version of the report. A file that
- * cannot be used is a diagnostic of the field that names it.
+ * Hashes the files that a report's outputs name, so that a changed file makes a new version of the report. If a file
+ * cannot be used, the field that names it gets a diagnostic.
  *
- * @param folder of `org.yaml`
+ * @param folder the folder of `org.yaml`
  */
 export async function readNamedFiles({ files = [], ...parsed }: ParsedReport, folder: string): Promise<ParsedReport> {
   const { source, definition } = parsed;
@@ -50,7 +50,7 @@ export async function readNamedFiles({ files = [], ...parsed }: ParsedReport, fo
   return { ...parsed, definition: withFileHashes(read, hashes) };
 }
 
-/** Whether the files that a version of a report was loaded with are still the same. */
+/** Whether the files that a version of a report was loaded with are unchanged. */
 export async function hasSameFiles({ definition }: LoadedReport, folder: string): Promise<boolean> {
   for (const [file, sha256] of Object.entries(definition.files ?? {})) {
     const read = await hashOrgFile(folder, file);

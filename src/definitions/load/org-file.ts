@@ -12,7 +12,7 @@ import { errnoText } from './files.ts';
 /** The largest file that an output may be made from. */
 export const MAX_ORG_FILE_BYTES = 64 * 1024 * 1024;
 
-/** A file beside `org.yaml` that a definition names. */
+/** A file in the folder of `org.yaml` that a definition names. */
 export interface OrgFile {
   /** Real path. */
   readonly path: string;
@@ -23,11 +23,11 @@ export interface OrgFile {
 export type InvalidOrgFile = Omit<DiagnosticText, 'message'>;
 
 /**
- * Finds a file that a definition names, or returns why it cannot be used: location, kind, size. A link out of the
- * organization's folder is refused, so that a report cannot show files of others or of the machine.
+ * Finds a file that a definition names, or returns why it cannot be used: its location, kind or size. A link out of the
+ * organization's folder is refused, so that a report cannot show files of other organizations or of the machine.
  *
- * @param folder of `org.yaml`
- * @param name as the definition writes it, relative to `folder`
+ * @param folder the folder of `org.yaml`
+ * @param name as written in the definition, relative to `folder`
  */
 export async function findOrgFile(folder: string, name: string): Promise<OrgFile | InvalidOrgFile> {
   const outside = { expected: 'a file in the folder of org.yaml', got: 'a path out of it' };
@@ -50,19 +50,19 @@ export async function findOrgFile(folder: string, name: string): Promise<OrgFile
   }
 }
 
-/** Where a file is that an output is made from. */
+/** Where the file is that an output is made from. */
 export interface FoundOutputFile {
   /** Real path. */
   readonly path: string;
-  /** As messages name it: beside `org.yaml`. */
+  /** The path in messages, relative to the folder of `org.yaml`. */
   readonly file: string;
-  /** As the definition names it. */
+  /** The name in the definition. */
   readonly name: string;
 }
 
 /**
- * Finds a file that an output is made from. It may have changed since the definitions were loaded, so it is looked for again,
- * and may be nowhere but in the organization's folder. Throws `template.invalid`.
+ * Finds the file that an output is made from. It may have changed since the definitions were loaded, so it is looked up
+ * again, and only in the organization's folder. Throws `template.invalid`.
  *
  * @param orgFolder the folder of `org.yaml`; undefined: this process has no definitions
  */
@@ -85,7 +85,7 @@ export async function findOutputFile(
   });
 }
 
-/** SHA-256 (hex) of a file that a definition names, or why it cannot be used. */
+/** SHA-256 (hex) of a file that a definition names, or why the file cannot be used. */
 export async function hashOrgFile(folder: string, name: string): Promise<{ sha256: string } | InvalidOrgFile> {
   const found = await findOrgFile(folder, name);
   if ('expected' in found) return found;

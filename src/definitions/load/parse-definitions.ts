@@ -23,24 +23,24 @@ import { isStandIn } from '../yaml/edit-value.ts';
 import { diagnosticAt, limitDiagnostics, parseYaml } from '../yaml/parse-yaml.ts';
 import { type Location, locate, type SourceFile, type ValuePath } from '../yaml/source-file.ts';
 
-/** An organization's settings, and the text of which they and the digests of its reports are made. */
+/** An organization's settings, and the text that they and the digests of its reports are made from. */
 export interface LoadedOrg {
   readonly text: string;
   readonly settings: OrgSettings;
 }
 
-/** Why a report cannot run here although its file has no fault, e.g. because no mail server is set; undefined when it can. */
+/** Why a report cannot run here although its file is valid, e.g. because no mail server is set; undefined if it can. */
 export type AdmissionCheck = (definition: Definition, settings: OrgSettings) => DocketError | undefined;
 
-/** What came of a report's text. */
+/** The result of parsing a report's text. */
 export interface ParsedReport {
   readonly source: SourceFile;
-  /** Absent when the text has a fault, or its organization has. */
+  /** Absent if the text or its organization has an error. */
   readonly definition?: Definition;
-  /** Of a text with faults, what can still be compared with the catalog. It never runs. */
+  /** For a text with errors: what can still be compared with the catalog. It never runs. */
   readonly partial?: PartialValue<Definition>;
   readonly diagnostics: readonly Diagnostic[];
-  /** The files beside `org.yaml` that its outputs name. Absent: none, or the text has faults. */
+  /** The files in the folder of `org.yaml` that its outputs name. Absent: none, or the text has errors. */
   readonly files?: readonly NamedFile[];
 }
 
@@ -48,7 +48,7 @@ export interface ParsedReport {
 export interface LoadedReport {
   readonly definition: Definition;
   readonly text: string;
-  /** SHA-256 (hex) of names and texts, without other files: equal for what would be parsed to the same definition. */
+  /** SHA-256 (hex) of names and texts, without other files. Equal if parsing would give the same definition. */
   readonly textDigest: string;
   readonly orgText: string;
   readonly source: SourceFile;
@@ -56,13 +56,13 @@ export interface LoadedReport {
 
 /** A file that a field of a definition names. */
 export interface NamedFile {
-  /** As the definition writes it, from the folder of `org.yaml`. */
+  /** As written in the definition, relative to the folder of `org.yaml`. */
   readonly file: string;
   /** Where the definition names it. */
   readonly at: Location;
 }
 
-/** What was read, if the definition may run here. */
+/** Returns the parsed report, if it may run here. */
 export function applyAdmissionCheck(
   { source, definition, partial, diagnostics }: ParsedReport,
   of: LoadedOrg | undefined,
@@ -71,7 +71,7 @@ export function applyAdmissionCheck(
   if (definition === undefined || of === undefined)
     return { source, diagnostics, ...(partial === undefined ? {} : { partial }) };
   const refused = refuse?.(definition, of.settings);
-  // Frozen here alone: the parser's may be another thread, of which it comes as a copy.
+  // Frozen only here, because the parser may be another thread that sends a copy.
   if (refused === undefined) return { source, definition: deepFreeze(definition), diagnostics };
   const { message, expected = 'a report that can run here', got = 'one that cannot', next = 'correct it' } = refused;
   return {
@@ -80,7 +80,10 @@ export function applyAdmissionCheck(
   };
 }
 
-/** Recipients that the organization does not allow. Without its settings only the form of the address is checked. */
+/**
+ * Reports recipients that the organization does not allow. Without its settings, only the form of the addresses is
+ * checked.
+ */
 function recipientDiagnostics(
   source: SourceFile,
   report: ReportFile,
@@ -119,20 +122,20 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** What came of the text of an `org.yaml`. */
+/** The result of parsing the text of an `org.yaml`. */
 export interface ParsedSettings {
   readonly source: SourceFile;
-  /** Absent when the text itself has a fault. */
+  /** Absent if the text itself has an error. */
   readonly value?: OrgFile;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** What came of the text of a `targets.yaml`. */
+/** The result of parsing the text of a `targets.yaml`. */
 export interface ParsedTargets {
   readonly source: SourceFile;
-  /** It has `sections`: a report of that name, as before there were targets. */
+  /** It has `sections`: a report with that name, which was possible before targets existed. */
   readonly isReport: boolean;
-  /** Absent when the text has a fault. */
+  /** Absent if the text has an error. */
   readonly value?: TargetsFile;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -145,16 +148,16 @@ export interface ReportName {
 /** A text of a report to parse. */
 export interface ReportText {
   readonly text: string;
-  /** As diagnostics name it. */
+  /** The name in diagnostics. */
   readonly file: string;
   readonly name: ReportName;
 }
 
-/** Parses and checks the texts of definitions, in this thread or in one that limits time and memory. */
+/** Parses and checks the texts of definitions, in this thread or in another one that limits time and memory. */
 export interface DefinitionParser {
   /**
-   * @param file as diagnostics name it
-   * @param org undefined: the organization's settings are invalid; only the text itself is checked
+   * @param file the name in diagnostics
+   * @param org undefined: the organization's settings are invalid, so only the text itself is checked
    */
   report(
     text: string,
@@ -162,7 +165,7 @@ export interface DefinitionParser {
     name: ReportName,
     org: LoadedOrg | undefined,
   ): ParsedReport | Promise<ParsedReport>;
-  /** Reports of one organization, in their order. Absent: one after the other. */
+  /** Parses reports of one organization, in their order. Absent: they are parsed one after the other. */
   reports?(texts: readonly ReportText[], org: LoadedOrg | undefined): Promise<readonly ParsedReport[]>;
   settings(text: string, file: string): ParsedSettings | Promise<ParsedSettings>;
   targets(text: string, file: string): ParsedTargets | Promise<ParsedTargets>;
@@ -185,7 +188,7 @@ export function createDefinitionParser(
       const read = value === undefined ? partial : { value, source, lost: [] };
       if (read === undefined) return { source, diagnostics };
       const all = [...diagnostics, ...rulesOf(read, name, org?.settings, kinds)];
-      // The name is part of the digest: two reports with the same text are stored under different digests.
+      // The digest includes the name: two reports with the same text are stored under different digests.
       const definition: Definition = { ...read.value, ...name, digest: reportTextDigest(name, text, org?.text) };
       if (org !== undefined && all.length === 0) {
         const files = namedFiles(source, definition, kinds);
@@ -213,14 +216,14 @@ export const reportTextDigest = (name: ReportName, text: string, orgText: string
     .update(JSON.stringify([name.org, name.report, text, orgText]))
     .digest('hex');
 
-/** Faults of a report that its schema does not tell, but for those that follow from what could not be read. */
+/** Errors of a report that its schema cannot show, except those that follow from parts that could not be read. */
 function rulesOf(
   { value, source, lost }: PartialValue<ReportFile>,
   name: { readonly org: string; readonly report: string },
   settings: OrgSettings | undefined,
   kinds: DefinitionKinds,
 ): Diagnostic[] {
-  // A headline or condition may name a metric of a section, or judge by a target, that could not be read.
+  // A headline or condition may refer to a metric of a section, or to a target, that could not be read.
   const namesKnown = !lost.some(([field]) => field === 'sections' || field === 'targets');
   const found = [
     ...recipientDiagnostics(source, value, settings, kinds),
@@ -231,7 +234,7 @@ function rulesOf(
           ...displayDiagnostics(source, value),
         ]
       : []),
-    // Of a schedule, each field depends on the others.
+    // All fields of a schedule depend on each other.
     ...(lost.some(([field]) => field === 'schedule') ? [] : scheduleDiagnostics(source, value, settings)),
     ...fiscalCalendarDiagnostics(source, value, settings),
     ...reviewDiagnostics(source, value, settings),
@@ -254,7 +257,7 @@ export function parseTargets(text: string, file: string): ParsedTargets {
   return { ...parsed, isReport: parsed.source.tree?.fields?.has('sections') === true };
 }
 
-/** An `org.yaml` without its logo, which is a file of its own. */
+/** Parses an `org.yaml` without its logo, which is a separate file. */
 export function parseSettings(text: string, file: string): ParsedSettings {
   const { source, value, partial, diagnostics } = parseYaml(file, text, orgFileSchema, orgStandIns);
   const read = value === undefined ? partial : { value, source };
@@ -267,8 +270,8 @@ export function parseSettings(text: string, file: string): ParsedSettings {
 }
 
 /**
- * Valid values for required fields that are missing or invalid, so that the rest of the file can be checked. They are never
- * shown or used; what a check says about them is dropped.
+ * Valid values for required fields that are missing or invalid, so that the rest of the file can be checked. They are
+ * never shown or used, and findings about them are dropped.
  */
 const of =
   (values: Readonly<Record<string, unknown>>): StandIns =>

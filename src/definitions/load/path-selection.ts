@@ -6,8 +6,9 @@ import type { Definition } from '../schema/report-definition.ts';
 import type { Definitions } from './load-definitions.ts';
 
 /**
- * All diagnostics, or those of the given files and folders, by file and position. Diagnostics of a report include those of
- * its organization's `org.yaml` and `targets.yaml`. Throws `usage.invalid` for a path that does not exist or contains no definition.
+ * All diagnostics, or those of the given files and folders, sorted by file and position. Diagnostics of a report
+ * include those of its organization's `org.yaml` and `targets.yaml`. Throws `usage.invalid` for a path that does not
+ * exist or contains no definition.
  */
 export async function selectDiagnostics(jobs: Definitions, only: readonly string[] = []): Promise<Diagnostic[]> {
   const isSelected = await selectFiles(jobs, only);
@@ -23,8 +24,8 @@ export async function selectDiagnostics(jobs: Definitions, only: readonly string
 }
 
 /**
- * A predicate for the reports in the given files and folders; all reports if none are given.
- * Throws as `selectDiagnostics`.
+ * A predicate for the reports in the given files and folders; all reports if none are given. Throws like
+ * `selectDiagnostics`.
  */
 export async function reportSelector(
   jobs: Definitions,
@@ -37,7 +38,7 @@ export async function reportSelector(
   };
 }
 
-/** All files with definitions or diagnostics, and those that definitions name. */
+/** All files with definitions or diagnostics, and the files that definitions name. */
 const definitionFiles = (jobs: Definitions): string[] => [
   ...[...jobs.sources.values(), ...jobs.targetSources.values(), ...jobs.diagnostics].map(({ file }) => file),
   ...[...jobs.reports.keys()].flatMap((name) => namedFiles(jobs, name)),

@@ -8,9 +8,9 @@ import { findOrgFile } from './org-file.ts';
 type ListFault = Omit<DiagnosticText, 'message'>;
 
 /**
- * Reads the recipients of a split report from a CSV file: the columns value and address, separated by commas or semicolons,
- * one address a line; a value may have several lines. With a byte order mark or without.
- * @param folder of `org.yaml`
+ * Reads the recipients of a split report from a CSV file. It has the columns value and address, separated by commas or
+ * semicolons, with one address per line. A value may have several lines. A byte order mark is optional.
+ * @param folder the folder of `org.yaml`
  */
 export async function readSplitList(
   folder: string,
@@ -82,7 +82,7 @@ export function parseSplitList(text: string): { readonly to: Record<string, stri
   return { to: Object.fromEntries([...to.values()].map((entry) => [entry.value, entry.addresses])) };
 }
 
-/** The cells of a line, with RFC 4180 quotes; undefined for a quote that does not end. */
+/** The cells of a line, with RFC 4180 quotes; undefined if a quote is not closed. */
 export function csvCells(line: string, separator: string): string[] | undefined {
   const cells: string[] = [];
   let rest = line;

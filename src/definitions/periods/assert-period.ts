@@ -8,8 +8,8 @@ const dayIn = (timezone: string, at: number): string =>
   DateTime.fromMillis(at, { zone: timezone }).toFormat('yyyy-MM-dd');
 
 /**
- * Throws `period.not_begun` if the period of the report or of a section begins after today, in its own zone: there are no
- * figures yet, and zeros would be taken for them.
+ * Throws `period.not_begun` if the period of the report or of a section begins after today, in its own time zone: there
+ * are no figures yet, and zeros would look like figures.
  */
 export function assertBegun({ period, sectionPeriods = {} }: RunPeriods, now: number): void {
   for (const { from, to, timezone } of [period, ...Object.values(sectionPeriods)]) {
@@ -24,10 +24,10 @@ export function assertBegun({ period, sectionPeriods = {} }: RunPeriods, now: nu
 }
 
 /**
- * Throws as `assertBegun`, and `period.unfinished` for days that were requested although the last of them is not over. Names
- * such as `current_month`, and the definition's own period, say themselves that they may be running.
- * @param spec of the request; undefined for the definition's own period
- * @param unfinished the request says that such days are meant
+ * Throws like `assertBegun`, and `period.unfinished` for requested days of which the last has not ended. Names such as
+ * `current_month`, and the definition's own period, already say that they may be running.
+ * @param spec from the request; undefined for the definition's own period
+ * @param unfinished the request confirms that unfinished days are meant
  */
 export function assertPeriodAllowed(
   periods: RunPeriods,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WEEKDAYS } from '../schedules/civil-day.ts';
 
-/** Later days are not in every month, and a quarter begins on the same day as its year. */
+/** Not every month has later days, and a quarter begins on the same day of the month as its year. */
 const MAX_START_DAY = 28;
 
 /** Start of an organization's fiscal year. */

@@ -4,9 +4,9 @@ import { DocketError } from '../../base/error.ts';
 import { parseCivilDay } from '../schedules/civil-day.ts';
 
 /**
- * Periods that are computed from the slot, in the report's zone. `previous_*` is the whole unit before the slot's;
- * `current_*` the whole unit that holds the slot, days ahead included; `*_to_date` from that unit's first day to the
- * slot's day, which is still running. Weeks start on Monday.
+ * Periods that are computed from the slot, in the report's time zone. `previous_*` is the whole unit before the slot's.
+ * `current_*` is the whole unit that contains the slot, including days ahead. `*_to_date` is from that unit's first day
+ * to the slot's day, which is still running. Weeks start on Monday.
  */
 export const NAMED_PERIODS = [
   'previous_day',
@@ -25,9 +25,9 @@ export const NAMED_PERIODS = [
   'year_to_date',
 ] as const;
 
-/** `last_30_days`: so many whole days, weeks or months that ended before the slot's own. */
+/** `last_30_days`: this many whole days, weeks or months that ended before the slot's own. */
 const LAST_N = /^last_([1-9]\d{0,3})_(days|weeks|months)$/;
-/** Ten years. The range of one call (specification §8) is shorter: longer periods take several calls. */
+/** Ten years. The range of one call (specification §8) is shorter, so longer periods take several calls. */
 const MAX_PERIOD_DAYS = 3660;
 const MAX_LAST_N = { days: MAX_PERIOD_DAYS, weeks: 522, months: 120 } as const;
 
@@ -36,7 +36,7 @@ export interface LastN {
   readonly unit: 'days' | 'weeks' | 'months';
 }
 
-/** Parses `last_4_weeks`; undefined for every other text. */
+/** Parses `last_4_weeks`; undefined for any other text. */
 export function parseLastN(text: string): LastN | undefined {
   const match = LAST_N.exec(text);
   const unit = match?.[2];
@@ -44,7 +44,8 @@ export function parseLastN(text: string): LastN | undefined {
   return { count: Number(match?.[1]), unit };
 }
 
-// Of dates that exist it is a subtraction, which every report with such a period asks for; luxon takes a tenth of its time.
+// For valid dates this is a subtraction. Every report with such a period needs it, and luxon would take ten times as
+// long.
 const daysBetween = (from: string, to: string): number =>
   [from, to].every((date) => z.regexes.date.test(date))
     ? parseCivilDay(to) - parseCivilDay(from)
@@ -122,7 +123,7 @@ function parseCalendarSpelling(text: string): PeriodSpec | undefined {
 }
 
 /**
- * The period of `--period` and of the admin route: a name, `last_N_…`, `2026-09`, `2026-W46`, `2026-Q3`, `2026`,
+ * Parses the period in `--period` and in the admin route: a name, `last_N_…`, `2026-09`, `2026-W46`, `2026-Q3`, `2026`,
  * `2026-11-01` or `2026-11-01..2026-11-15`. Throws `usage.invalid`.
  */
 export function parsePeriod(text: string): PeriodSpec {

@@ -11,7 +11,7 @@ import { type PeriodSpec, parseLastN } from './period-spec.ts';
 
 export { parsePeriod } from './period-spec.ts';
 
-/** Civil dates, both included, with their zone. Frozen when the run is triggered. */
+/** Civil dates, both included, with their time zone. Frozen when the run is triggered. */
 export interface Period {
   /** YYYY-MM-DD */
   readonly from: string;
@@ -20,8 +20,8 @@ export interface Period {
   /** IANA zone */
   readonly timezone: string;
   /**
-   * For file names and titles, ASCII only: `2026-W46`, `2026-10`, `2026-Q3`, `2026`, `2026-11-16`, `2026-11-16 to 2026-11-19`
-   * (German: `bis`); of a fiscal year `FY2026`, `FY2026-Q1` (German: `GJ…`).
+   * For file names and titles, in ASCII only: `2026-W46`, `2026-10`, `2026-Q3`, `2026`, `2026-11-16`, `2026-11-16 to
+   * 2026-11-19` (German: `bis`). For a fiscal year: `FY2026`, `FY2026-Q1` (German: `GJ…`).
    */
   readonly label: string;
 }
@@ -31,7 +31,7 @@ const UNITS: readonly Unit[] = ['day', 'week', 'month', 'quarter', 'year'];
 const unitOf = (name: string): Unit | undefined => UNITS.find((unit) => unit === name);
 
 /**
- * The period of a report at an instant, in its zone and by its organization's weeks and fiscal year.
+ * The period of a report at an instant, in its time zone and with its organization's weeks and fiscal year.
  * @param at epoch ms: the slot, or the moment of the trigger
  * @param spec replaces the definition's period
  */
@@ -44,7 +44,7 @@ export const periodOf = (
   const timezone = definition.timezone ?? settings.timezone;
   const locale = definition.locale ?? settings.locale;
   const resolved = resolvePeriod(spec, at, timezone, locale, settings);
-  // A fiscal quarter has the same label in a scheduled run and in a backfill, which uses dates.
+  // A fiscal quarter must have the same label in a scheduled run and in a backfill, which uses dates.
   const unit =
     typeof spec === 'object' && typeof definition.period === 'string' ? unitOfPeriod(definition.period) : undefined;
   if (unit === undefined) return resolved;
@@ -54,18 +54,18 @@ export const periodOf = (
   return label === undefined ? resolved : Object.freeze({ ...resolved, label });
 };
 
-/** The days of a run: the report's, and of each section that has a period of its own, by section id. */
+/** The days of a run: those of the report, and by section id those of each section with its own period. */
 export interface RunPeriods {
   readonly period: Period;
-  /** Absent if no section has one. */
+  /** Absent if no section has its own. */
   readonly sectionPeriods?: Readonly<Record<string, Period>>;
 }
 
 /**
- * All periods of a report at an instant. `spec` replaces the report's period only. Those of sections count from the report's:
- * they are computed at the instant after its last day, or at `at` if that is earlier. Those that hold that instant
- * (`current_…`, `…_to_date`) are computed on the last day: they would reach beyond it. With `period_from: slot` they are
- * computed at `at`, unless `spec` replaces the report's.
+ * All periods of a report at an instant. `spec` replaces only the report's period. Periods of sections count from the
+ * end of the report's: they are computed at the instant after its last day, or at `at` if that is earlier. Those that
+ * contain that instant (`current_…`, `…_to_date`) would reach beyond it, so they are computed on the last day. With
+ * `period_from: slot` they are computed at `at`, unless `spec` replaces the report's period.
  */
 export function runPeriodsOf(
   definition: Pick<ReportFile, 'period' | 'period_from' | 'timezone' | 'locale' | 'sections'>,
@@ -89,11 +89,11 @@ export function runPeriodsOf(
 }
 
 /**
- * Resolves a period to dates, in the zone at that instant.
+ * Resolves a period to dates, in the time zone at that instant.
  * @param at epoch ms: the slot, or the moment of the trigger
  * @param timezone IANA zone, valid (`zoneSchema`)
- * @param locale BCP 47, of the label; `en-GB` when absent
- * @param fiscalCalendar start of weeks and years; Monday and 1 January when absent. Does not apply to explicit dates.
+ * @param locale BCP 47, for the label; default: `en-GB`
+ * @param fiscalCalendar start of weeks and years; default: Monday and 1 January. Does not apply to explicit dates.
  */
 export function resolvePeriod(
   spec: PeriodSpec,
@@ -103,13 +103,13 @@ export function resolvePeriod(
   fiscalCalendar: FiscalCalendar = {},
 ): Period {
   if (typeof spec === 'object') return makePeriod(spec.from, spec.to, timezone, locale);
-  // Only the civil date is zoned; date arithmetic is in UTC, where every day exists and has 24 hours.
+  // Only the civil date depends on the zone. Date arithmetic is in UTC, where every day exists and has 24 hours.
   const { year, month, day } = DateTime.fromMillis(at, { zone: timezone });
   const { week_start, fiscal_year_start } = fiscalCalendar;
   return periodOnDay(spec, [year, month, day], timezone, locale, { week_start, fiscal_year_start });
 }
 
-/** Reports and their zones in one deployment have few different periods a day; computing one takes 0.1 ms. */
+/** Reports and zones in one deployment have few different periods a day, and computing one takes 0.1 ms. */
 const MAX_CACHED_PERIODS = 1_000;
 
 const periodOnDay = memoize(
@@ -167,7 +167,7 @@ function unitStart(
 const quarterOf = (year: DateTime, day: DateTime): number =>
   [3, 2, 1].find((quarters) => year.plus({ quarters }) <= day) ?? 0;
 
-/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined if the calendar's names apply. */
+/** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined if the names of the calendar year apply. */
 function fiscalLabel(
   first: DateTime,
   last: DateTime,
@@ -192,7 +192,7 @@ export const civilDate = (date: string): DateTime => DateTime.fromISO(date, { zo
 const makePeriod = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
   Object.freeze({ from, to, timezone, label: label ?? labelOf(civilDate(from), civilDate(to), locale) });
 
-/** The fewest and the most days of a unit. */
+/** The smallest and the largest number of days of a unit. */
 const DAYS_OF: Readonly<Record<Unit, readonly [number, number]>> = {
   day: [1, 1],
   week: [7, 7],
@@ -201,7 +201,10 @@ const DAYS_OF: Readonly<Record<Unit, readonly [number, number]>> = {
   year: [365, 366],
 };
 
-/** Whether the days, both midnights in UTC, are the first and the last of a unit. Each slot asks; most are told by their number. */
+/**
+ * Whether two days, both midnights in UTC, are the first and the last of a unit. Each slot needs this; for most, the
+ * number of days is enough to tell.
+ */
 function covers(from: DateTime, to: DateTime, unit: Unit): boolean {
   const [fewest, most] = DAYS_OF[unit];
   const end = to.toMillis() + DAY_MS;
@@ -210,7 +213,7 @@ function covers(from: DateTime, to: DateTime, unit: Unit): boolean {
   return from.startOf(unit).toMillis() === from.toMillis() && from.endOf(unit).toMillis() + 1 === end;
 }
 
-/** The shortest usual name of the range. Used in file names, so it is ASCII without path separators. */
+/** The shortest usual name of the range. File names contain it, so it is ASCII without path separators. */
 function labelOf(from: DateTime, to: DateTime, locale: string | undefined): string {
   if (covers(from, to, 'year')) return from.toFormat('yyyy');
   if (covers(from, to, 'quarter')) return from.toFormat("yyyy-'Q'q");
@@ -220,8 +223,8 @@ function labelOf(from: DateTime, to: DateTime, locale: string | undefined): stri
 }
 
 /**
- * The period as human-readable text: `Monday 16 to Sunday 22 November 2026 (Europe/Zurich)`; whole months, quarters and years
- * by their names: `October 2026 (Europe/Zurich)`, `July to September 2026 (…)`; fiscal ones with their label and dates:
+ * The period in words: `Monday 16 to Sunday 22 November 2026 (Europe/Zurich)`. Whole months, quarters and years have
+ * their names: `October 2026 (Europe/Zurich)`, `July to September 2026 (…)`. Fiscal ones have label and dates:
  * `FY2026-Q1, April to June 2025 (…)`.
  * @param locale BCP 47
  */
@@ -241,7 +244,7 @@ export function formatPeriod(period: Period, locale: string = DEFAULT_LOCALE): s
 }
 
 /**
- * The period for a heading: whole calendar months, quarters and years by their names (`October 2026`), others by their label
+ * The period for a heading: whole calendar months, quarters and years by name (`October 2026`), others by label
  * (`2026-W46`).
  */
 export function shortPeriod(period: Period, locale: string = DEFAULT_LOCALE): string {
@@ -251,12 +254,12 @@ export function shortPeriod(period: Period, locale: string = DEFAULT_LOCALE): st
   return formatPeriod(period, locale).replace(` (${period.timezone})`, '');
 }
 
-/** A label without dates. */
+/** A label that does not show the dates. */
 const FISCAL_LABEL = /^[A-Z]{2}\d{4}/;
 
 const DATE_FIELDS = { year: ['yyyy'], month: ['LLLL', 'yyyy'], day: ['cccc', 'd', 'LLLL', 'yyyy'] } as const;
 
-/** The first date omits the fields that both share. */
+/** The first date omits the fields that both dates share. */
 function formatEnglish(from: DateTime, to: DateTime, whole: keyof typeof DATE_FIELDS): string {
   const format = (date: DateTime, fields: readonly string[]) => date.setLocale('en-GB').toFormat(fields.join(' '));
   const last = format(to, DATE_FIELDS[whole]);
@@ -277,10 +280,10 @@ function formatLocalized(from: DateTime, to: DateTime, whole: keyof typeof DATE_
     ...(whole === 'year' ? {} : { month: 'long' }),
     ...(whole === 'day' ? { weekday: 'long', day: 'numeric' } : {}),
   });
-  // ICU's versions differ in the thin spaces around the dash.
+  // Versions of ICU differ in the thin spaces around the dash.
   return format.formatRange(from.toJSDate(), to.toJSDate()).replace(/\p{Zs}+/gu, ' ');
 }
 
-/** A period as `--period` takes it: a range of days has another label. */
+/** A period in the form that `--period` accepts. It differs from the label for a range of days. */
 export const formatPeriodArgument = ({ label, from, to }: Period): string =>
   /^\d{4}(-(W\d\d|Q\d|\d\d))?$/.test(label) ? label : `${from}..${to}`;

@@ -4,10 +4,10 @@ import type { CivilDay } from './civil-day.ts';
 import { localToInstants, zoneOffsets } from './local-time.ts';
 
 /**
- * When a number of business days is over: at the end of the n-th business day after the day of `from`, in the organization's
- * zone. What begins on a Friday ends, with one day, at midnight after Monday; so does what begins on a Saturday.
+ * When a number of business days has passed: at the end of the n-th business day after the day of `from`, in the
+ * organization's time zone. With one day, what begins on a Friday or a Saturday ends at midnight after Monday.
  *
- * Without a calendar Saturday and Sunday are off. In years whose public holidays are unknown they do not count as days off.
+ * Without a calendar, Saturday and Sunday are days off. Public holidays only count in years for which they are known.
  *
  * @param from epoch ms
  * @param days 1 or more

@@ -7,7 +7,7 @@ import { HOLIDAY_YEARS, publicHolidays } from './holidays.ts';
 const MAX_DATES = 1000;
 const datesSchema = z.array(z.iso.date('a date, YYYY-MM-DD')).max(MAX_DATES).default([]);
 
-/** Business days of an organization. */
+/** The calendar of an organization's business days. */
 export const calendarSchema = z
   .strictObject({
     country: lineSchema(60)
@@ -33,12 +33,14 @@ export const calendarSchema = z
   });
 export type Calendar = z.infer<typeof calendarSchema>;
 
-/** Undefined results: the country's holidays are unknown for the year (`HOLIDAY_YEARS`). */
+/** Finds business days. Results are undefined if the country's holidays are unknown for the year (`HOLIDAY_YEARS`). */
 export interface BusinessDays {
   isBusinessDay(day: CivilDay): boolean | undefined;
-  /** The day itself if it is a business day, else the nearest after (`step` 1) or before it (-1). */
+  /** The day itself if it is a business day, otherwise the nearest one after it (`step` 1) or before it (-1). */
   nearestBusinessDay(day: CivilDay, step: 1 | -1): CivilDay | undefined;
-  /** The n-th business day of the day's month, from its end if `n` is negative; undefined if it has fewer. */
+  /**
+   * The n-th business day of the day's month, counted from its end if `n` is negative; undefined if there are fewer.
+   */
   nthBusinessDayOfMonth(day: CivilDay, n: number): CivilDay | undefined;
 }
 
@@ -54,7 +56,7 @@ export function businessDays({ country, region, holidays, working_days, weekend 
     if (weekendDays.has(weekdayOf(day)) || holidayDays.has(day)) return false;
     return country === undefined || !publicHolidays({ country, region }, year).has(day);
   };
-  // Terminates: a week has at most six weekend days, and the lists of dates are finite.
+  // The loop ends, because a week has at most six weekend days, and the lists of dates are finite.
   const nearestBusinessDay = (day: CivilDay, step: 1 | -1): CivilDay | undefined => {
     for (let at = day; ; at += step) {
       const is = isBusinessDay(at);

@@ -1,8 +1,6 @@
 import { DAY_MS } from '../../base/time.ts';
 
-/**
- * A civil day as days since 1970-01-01, independent of zones.
- */
+/** A civil day as days since 1970-01-01, independent of time zones. */
 export type CivilDay = number;
 
 /** @param date YYYY-MM-DD, a date that exists */
@@ -16,7 +14,7 @@ export const WEEKDAYS = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'] as con
 /** 0 is Monday. */
 export const weekdayOf = (day: CivilDay): number => (((day + 3) % 7) + 7) % 7;
 
-/** The first days of a day's month and of the next one. */
+/** The first days of the day's month and of the next month. */
 export function monthBounds(day: CivilDay): { readonly first: CivilDay; readonly next: CivilDay } {
   const date = new Date(day * DAY_MS);
   const first = (month: number) => Date.UTC(date.getUTCFullYear(), month, 1) / DAY_MS;

@@ -12,7 +12,7 @@ const CRON_ALIASES = {
 const expandAlias = (cron: string): string | undefined =>
   Object.entries(CRON_ALIASES).find(([name]) => name === cron)?.[1];
 
-/** The expected form of an invalid cron expression, as the end of `expected …`; undefined if it is valid. */
+/** The expected form, as the end of `expected …`, if a cron expression is invalid; undefined if it is valid. */
 export function cronError(cron: string): string | undefined {
   const text = cron.trim();
   if (text.startsWith('@')) {
@@ -25,12 +25,15 @@ export function cronError(cron: string): string | undefined {
     const seconds = fields.length > 5 ? ' (fields for seconds and years are not taken)' : '';
     return `five fields: minute, hour, day of month, month, day of week${seconds}`;
   }
-  // "?" is a wildcard in croner and "now" elsewhere. A ":" makes croner read a date.
+  // In croner "?" is a wildcard, elsewhere it means "now". A ":" makes croner read a date.
   if (!/^[\w*,/#\s-]+$/.test(text)) return 'five fields of digits, names and * , - / # (not "?")';
   return rangeError(text) ?? undefined;
 }
 
-/** Of five fields, what is wrong with their values; null if nothing is. Memoized: many reports have the same schedule. */
+/**
+ * What is wrong with the values of five fields; null if nothing is. Memoized, because many reports have the same
+ * schedule.
+ */
 const rangeError = memoize((text: string): string | null => {
   try {
     const next = new Cron(text, { mode: '5-part', timezone: 'UTC', paused: true }).nextRun(new Date(0));
@@ -42,7 +45,7 @@ const rangeError = memoize((text: string): string | null => {
 
 const HOURS_PER_DAY = 24;
 
-/** The hours of a list of values and ranges, without wildcards and steps. */
+/** The hours in a list of values and ranges, without wildcards and steps. */
 function hoursOf(field: string): ReadonlySet<number> {
   const hours = new Set<number>();
   for (const part of field.split(',')) {
@@ -54,21 +57,22 @@ function hoursOf(field: string): ReadonlySet<number> {
 
 export interface ParsedCron {
   /**
-   * Its times with `from` ≤ time ≤ `to`, ascending, as local times without zone: epoch ms as if they were UTC.
+   * The times with `from` ≤ time ≤ `to`, ascending. They are local times without a time zone, in epoch ms as if they
+   * were UTC.
    */
   between(from: number, to: number): Iterable<number>;
   /**
-   * Whether it is an interval ("every hour", "every two hours") rather than times of the day: its hour is a wildcard, has a
-   * step or is every hour. Decides the behaviour at DST changes.
+   * Whether it is an interval ("every hour", "every two hours") rather than times of the day: its hour is a wildcard,
+   * has a step or includes every hour. This decides what happens when clocks change.
    */
   readonly isInterval: boolean;
 }
 
-/** @param cron valid (`cronError`) */
+/** @param cron a valid expression (`cronError`) */
 export function parseCron(cron: string): ParsedCron {
   const text = cronFields(cron).join(' ');
   const [, hour = ''] = cronFields(cron);
-  // Without a zone: croner's rules for DST changes differ from ours.
+  // Without a time zone, because croner's rules for clock changes differ from ours.
   const times = new Cron(text, { mode: '5-part', utcOffset: 0, paused: true });
   return {
     *between(from, to) {
@@ -81,17 +85,17 @@ export function parseCron(cron: string): ParsedCron {
   };
 }
 
-/** The five fields, those of an alias included. */
+/** The five fields, also of an alias. */
 export const cronFields = (cron: string): readonly string[] => {
   const text = cron.trim();
   return (expandAlias(text) ?? text).split(/\s+/);
 };
 
-/** 2024 has a 29 February. */
+/** A year with a 29 February. */
 const COMPARED_FROM = Date.UTC(2024, 0, 1);
 const COMPARED_TO = Date.UTC(2030, 0, 1);
 
-/** Whether a cron has times on two days that follow one another, by its fields for days. Memoized: many are equal. */
+/** Whether a cron has times on two consecutive days, by its fields for days. Memoized, because many are equal. */
 const hasConsecutiveDays = memoize((days: string): boolean => {
   let before = Number.NEGATIVE_INFINITY;
   for (const day of parseCron(`0 0 ${days}`).between(COMPARED_FROM, COMPARED_TO)) {
@@ -102,12 +106,12 @@ const hasConsecutiveDays = memoize((days: string): boolean => {
 }, 1_000);
 
 /**
- * Whether two times of the cron follow one another within `ms`, at most a day. By the clock on the wall, so the answer is the
- * same on every day: changes of summer time and holidays do not count.
+ * Whether two times of the cron are within `ms` of each other, at most a day. It uses local time, so the answer is the
+ * same on every day: clock changes and holidays do not count.
  */
 export function hasTimesWithin(cron: string, ms: number): boolean {
   const [minute, hour, ...days] = cronFields(cron);
-  // Each day has the same times, and enumerating years of them takes as long as reading the rest of the file.
+  // Each day has the same times. Enumerating years of them would take as long as reading the rest of the file.
   const times = [...parseCron(`${minute} ${hour} * * *`).between(COMPARED_FROM, COMPARED_FROM + DAY_MS - 1)];
   if (times.some((time, index) => time - (times[index - 1] ?? Number.NEGATIVE_INFINITY) <= ms)) return true;
   const overnight = (times[0] ?? 0) + DAY_MS - (times.at(-1) ?? 0);

@@ -3,17 +3,17 @@ import type Holidays from 'date-holidays';
 import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 import { type CivilDay, parseCivilDay } from './civil-day.ts';
 
-/** The years for which the library has all calendars: Islamic ones end in 2077, Hebrew ones begin in 1970. */
+/** The years for which the library has all calendars: Islamic ones end in 2077, and Hebrew ones begin in 1970. */
 export const HOLIDAY_YEARS = { first: 1970, last: 2076 } as const;
 
-/** A country and region: `ZH`, or `BY-A` for a part of `BY`. */
+/** A country and region, e.g. `ZH`, or `BY-A` for a part of `BY`. */
 export interface HolidayRegion {
   readonly country: string;
   readonly region?: string | undefined;
 }
 
 const require = createRequire(import.meta.url);
-/** Loaded lazily: its data are megabytes and take a quarter of a second. */
+/** Loaded only when needed: its data has megabytes and takes a quarter of a second. */
 function library(): typeof Holidays {
   const Library: typeof Holidays = require('date-holidays');
   return Library;
@@ -27,15 +27,15 @@ const openRegion = ({ country, region }: HolidayRegion): Holidays => {
   return new Library(country, state, part, { languages: 'en' });
 };
 
-/** A day with a DST change counts as a whole day; a half day does not. */
+/** A day on which clocks change counts as a whole day, but a half day does not. */
 const DST_TOLERANCE_MS = 2 * HOUR_MS;
 
-// A year takes the library up to 100 ms.
+// Cached, because a year takes the library up to 100 ms.
 const holidayCache = new Map<string, ReadonlySet<CivilDay>>();
 
 /**
- * All days of the public holidays of a year that last whole days. Bank, school and half-day holidays are not included.
- * @param place known (`calendarDiagnostics`)
+ * All days of a year's public holidays that last whole days. Bank, school and half-day holidays are not included.
+ * @param place a known place (`calendarDiagnostics`)
  * @param year one of `HOLIDAY_YEARS`
  */
 export function publicHolidays(place: HolidayRegion, year: number): ReadonlySet<CivilDay> {
@@ -44,7 +44,7 @@ export function publicHolidays(place: HolidayRegion, year: number): ReadonlySet<
   if (known !== undefined) return known;
   const days = new Set<CivilDay>();
   for (const { date, start, end, type } of openRegion(place).getHolidays(year)) {
-    // `2026-03-20 00:00:00 -0600` begins on the evening before, and is the day all the same.
+    // `2026-03-20 00:00:00 -0600` begins on the evening before, but still is this day.
     if (type !== 'public' || !date.includes(' 00:00:00')) continue;
     const length = Math.floor((end.getTime() - start.getTime() + DST_TOLERANCE_MS) / DAY_MS);
     for (let day = 0; day < length; day += 1) days.add(parseCivilDay(date.slice(0, 10)) + day);

@@ -2,20 +2,21 @@ import { IANAZone } from 'luxon';
 import { memoize } from '../../base/memoize.ts';
 import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 
-/** Range of zone offsets: UTC-12 to UTC+14. */
+/** Largest offset of a time zone: they range from UTC-12 to UTC+14. */
 const MAX_OFFSET_MS = 14 * HOUR_MS;
 const MAX_NEGATIVE_OFFSET_MS = 12 * HOUR_MS;
-/** No zone changes its offset twice within this. */
+/** No time zone changes its offset twice within this time. */
 const BLOCK_MS = 7 * DAY_MS;
 
-/** A zone's offset at an instant, both in ms: local time is the instant plus the offset. */
+/** A time zone's offset at an instant, both in ms. Local time is the instant plus the offset. */
 export type OffsetAt = (at: number) => number;
 
-/** All zones of the IANA database. */
+/** More than all zones in the IANA database. */
 const MAX_CACHED_ZONES = 1_000;
 
 /**
- * The offsets of a zone. An Intl lookup takes microseconds, so offsets are cached for blocks of days with equal ends.
+ * The offsets of a time zone. An Intl lookup takes microseconds, so offsets are cached for blocks of days with equal
+ * ends.
  * @param zone IANA zone, valid (`zoneSchema`)
  */
 export const zoneOffsets: (zone: string) => OffsetAt = memoize((zone) => {
@@ -35,11 +36,11 @@ export const zoneOffsets: (zone: string) => OffsetAt = memoize((zone) => {
 }, MAX_CACHED_ZONES);
 
 /**
- * The instants of a local time in the zone, also around DST changes:
+ * The instants of a local time in the time zone, also when clocks change:
  *
- * - A time of the day: of a repeated time the first instant; of a skipped time the first instant after the gap.
- * - Part of an interval ("every hour"): of a repeated time both instants; of a skipped time the instant without the change,
- *   so that the interval is kept.
+ * - A time of the day: if the time is repeated, the first instant; if it is skipped, the first instant after the gap.
+ * - Part of an interval ("every hour"): if the time is repeated, both instants; if it is skipped, the instant as if
+ *   there were no change, so that the interval stays the same.
  *
  * @param civil local time as if it were UTC, epoch ms
  * @returns epoch ms, ascending
@@ -57,7 +58,7 @@ export function localToInstants(civil: number, offsetAt: OffsetAt, interval: boo
   return interval ? instants : instants.slice(0, 1);
 }
 
-/** The first instant with the offset of the end; the offset changes once between them. */
+/** The first instant with the offset of the end. The offset must change once in between. */
 function transitionBetween(from: number, to: number, offsetAt: OffsetAt): number {
   const before = offsetAt(from);
   let [low, high] = [from, to];

@@ -2,25 +2,27 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts';
 import { formatCivilDay, parseCivilDay } from './civil-day.ts';
 import { localToInstants, zoneOffsets } from './local-time.ts';
 
-/** When the reading of a day may be taken; epoch ms. */
+/** When the reading of a day may be taken. All instants are in epoch ms. */
 export interface ReadingWindow {
   /** The local day, YYYY-MM-DD. */
   readonly day: string;
-  /** The reading's local time; of a skipped time the first instant after the gap, of a repeated one the first. */
+  /**
+   * The reading's local time: for a skipped time the first instant after the gap, for a repeated one the first instant.
+   */
   readonly at: number;
-  /** Values computed earlier do not belong to the reading. */
+  /** Values that were computed earlier do not belong to this reading. */
   readonly notBefore: number;
   /** An hour after `at`, or the end of the day. Exclusive. */
   readonly until: number;
 }
 
-/** YYYY-MM-DD of an instant in its zone. */
+/** The date of an instant in a time zone, YYYY-MM-DD. */
 export const localDay = (at: number, zone: string): string =>
   formatCivilDay(Math.floor((at + zoneOffsets(zone)(at)) / DAY_MS));
 
 /**
- * The window of a local day. Undefined where the zone skips the time together with the rest of the day: no reading can be
- * taken then.
+ * The window of a local day. Undefined if clocks skip the time together with the rest of the day, so that no reading is
+ * possible.
  *
  * @param time HH:MM
  */
@@ -33,7 +35,7 @@ export function readingWindow(day: string, time: string, zone: string): ReadingW
   return { day, at, notBefore: at - HOUR_MS, until: Math.min(at + HOUR_MS, dayEnd) };
 }
 
-/** The window that an instant is in; undefined between windows. */
+/** The window that contains an instant; undefined between windows. */
 export function openReadingWindow(now: number, time: string, zone: string): ReadingWindow | undefined {
   const window = readingWindow(localDay(now, zone), time, zone);
   return window !== undefined && window.at <= now && now < window.until ? window : undefined;

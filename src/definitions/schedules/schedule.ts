@@ -9,9 +9,9 @@ const SHIFTS = ['next_business_day', 'previous_business_day'] as const;
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 const MINUTE_S = 60;
-/** The longest `catch_up_window`, seconds. */
+/** The longest `catch_up_window`, in seconds. */
 export const MAX_CATCH_UP_WINDOW_S = 31 * DAY_S;
-/** Maximum number of business days of a month. */
+/** The most business days of a month. */
 const MAX_BUSINESS_DAYS = 31;
 
 const cronSchema = z.string().superRefine((cron, context) => {
@@ -22,7 +22,7 @@ const cronSchema = z.string().superRefine((cron, context) => {
 
 const BUSINESS_DAY_DESCRIPTION = `a business day of the month: 1 is the first, -1 the last, up to ${MAX_BUSINESS_DAYS}`;
 
-/** When a report runs. Cron has five fields or an `@` form; the zone defaults to the organization's. */
+/** When a report runs. Cron has five fields or an `@` form. Default time zone: the organization's. */
 export const scheduleSchema = z
   .strictObject({
     cron: cronSchema.describe(
@@ -108,10 +108,10 @@ export const scheduleSchema = z
   });
 export type Schedule = z.infer<typeof scheduleSchema>;
 
-/** More should be one cron expression. */
+/** More schedules should be one cron expression. */
 const MAX_SCHEDULES = 10;
 
-/** One schedule or a list of them; parsed to a list, which is valid input too. */
+/** One schedule or a list of them. It is parsed to a list, which is valid input as well. */
 export const schedulesSchema = z
   .union([scheduleSchema, z.array(scheduleSchema).max(MAX_SCHEDULES)], {
     error: `a schedule, e.g. { cron: "0 8 * * MON" }, or a list of up to ${MAX_SCHEDULES}`,

@@ -4,7 +4,7 @@ import { formatDurationLiteral } from '../schema/values/durations.ts';
 import type { Schedule } from './schedule.ts';
 import { jitterMs, type Slot } from './slots.ts';
 
-/** A slot as shown by CLI, page and API. */
+/** A slot as CLI, page and API show it. */
 export const slotSchema = z
   .object({
     at: z.iso.datetime().describe('The nominal instant, which names the run and from which its period is counted.'),
@@ -16,7 +16,7 @@ export const slotSchema = z
   .meta({ id: 'Slot' });
 export type SlotView = z.infer<typeof slotSchema>;
 
-/** @param timezone the organization's zone, for schedules without one */
+/** @param timezone the organization's time zone, for schedules without one */
 export function slotView(
   { at, schedule }: Slot,
   { org, report }: { readonly org: string; readonly report: string },
@@ -32,7 +32,7 @@ export function slotView(
   };
 }
 
-/** A schedule on one line: `0 8 * * *, business day -1, from 2026-01-01, jitter 10m`. Defaults are omitted. */
+/** A schedule on one line, without defaults: `0 8 * * *, business day -1, from 2026-01-01, jitter 10m`. */
 export const formatSchedule = ({
   cron,
   on,
@@ -62,5 +62,5 @@ export const formatSchedule = ({
     .filter((part) => part !== '')
     .join(', ');
 
-/** Seconds. */
+/** In seconds. */
 const DEFAULT_CATCH_UP_WINDOW_S = 3 * 86_400;

@@ -18,8 +18,8 @@ const MAX_LOOKAHEAD_MS = 50 * 366 * DAY_MS;
 /**
  * Generates the slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms.
  *
- * The cron gives local times without zone. Their days are shifted or skipped (`businessDayShift`) before they are
- * converted to instants (`localToInstants`), so that a shifted slot keeps its local time.
+ * The cron gives local times without a time zone. Their days are shifted or skipped (`businessDayShift`) before they
+ * are converted to instants (`localToInstants`), so that a shifted slot keeps its local time.
  */
 function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calendar | undefined) {
   const cron = parseCron(schedule.cron);
@@ -27,7 +27,7 @@ function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calenda
   const { shiftDay, sourceDays } = businessDayShift(schedule, calendar);
   const between = (after: number, upTo: number): number[] => {
     if (upTo <= after) return [];
-    // Around a DST change a slot may be due by the offset of the day before.
+    // When clocks change, a slot may be due by the offset of the day before.
     const offsets = [after - DAY_MS, after, upTo].map(offsetAt);
     const [from, to] = [after + Math.min(...offsets), upTo + Math.max(...offsets)];
     const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)];
@@ -65,9 +65,9 @@ function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calenda
 }
 
 /**
- * The next slots of one schedule, ascending, in epoch ms; fewer than `count` if there are no more, none within fifty years,
- * or none in the years of the calendar (`HOLIDAY_YEARS`).
- * @param schedule valid (`scheduleSchema`)
+ * The next slots of one schedule, ascending, in epoch ms. Fewer than `count` if there are no more, or no more within
+ * fifty years or in the years of the calendar (`HOLIDAY_YEARS`).
+ * @param schedule a valid schedule (`scheduleSchema`)
  * @param zone IANA zone
  * @param calendar the organization's; required if the schedule has `on` or `shift`
  * @param after epoch ms, exclusive
@@ -92,7 +92,10 @@ export function nextSlots(
   return slots.slice(0, count);
 }
 
-/** All slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms; parameters as for `nextSlots`. */
+/**
+ * All slots of one schedule with `after` < slot ≤ `upTo`, ascending, in epoch ms. Parameters are like those of
+ * `nextSlots`.
+ */
 export const slotsBetween = (
   schedule: RecurrenceRule,
   zone: string,
@@ -101,16 +104,16 @@ export const slotsBetween = (
   upTo: number,
 ): number[] => slotGenerator(schedule, zone, calendar).between(after, upTo);
 
-/** Determines a report's slots: reports with equal timetables have the same slots. Plain data. */
+/** All that determines a report's slots: reports with equal timetables have the same slots. Plain data. */
 export interface Timetable {
   /** Empty: on demand only. */
   readonly schedules: readonly Schedule[];
-  /** IANA zone of schedules without one. */
+  /** IANA zone for schedules without one. */
   readonly timezone: string;
   readonly calendar?: Calendar | undefined;
 }
 
-/** Of timetables stored as JSON. */
+/** For timetables that are stored as JSON. */
 export const timetableSchema = z.strictObject({
   schedules: z.array(scheduleSchema),
   timezone: zoneSchema,
@@ -131,11 +134,13 @@ export const timetableOf = (
 export interface Slot {
   /** Epoch ms. */
   readonly at: number;
-  /** The schedule of the slot; of several with the same instant, the first one. */
+  /** The schedule of the slot. If several have the same instant, the first one. */
   readonly schedule: Schedule;
 }
 
-/** The next slots of all schedules of a report, ascending, each instant once; fewer than `count` if there are no more. */
+/**
+ * The next slots of all schedules of a report, ascending, each instant once. Fewer than `count` if there are no more.
+ */
 export function nextReportSlots({ schedules, timezone, calendar }: Timetable, after: number, count: number): Slot[] {
   const slots = new Map<number, Slot>();
   for (const schedule of schedules) {
@@ -146,12 +151,12 @@ export function nextReportSlots({ schedules, timezone, calendar }: Timetable, af
   return [...slots.values()].sort((a, b) => a.at - b.at).slice(0, count);
 }
 
-/** Number of values of six bytes. */
+/** The number of values of six bytes. */
 const HASH_RANGE = 2 ** 48;
 
 /**
- * Delay (ms) of a run's start after its slot: at least 0, less than the schedule's `jitter`. Deterministic for a slot, and
- * different for other slots of the report. The slot keeps its nominal instant.
+ * How long (ms) a run's start is delayed after its slot: at least 0, and less than the schedule's `jitter`. Always the
+ * same for a slot, and different for other slots of the report. The slot keeps its nominal instant.
  * @param slot epoch ms
  */
 export function jitterMs(org: string, report: string, slot: number, { jitter = 0 }: Pick<Schedule, 'jitter'>): number {
@@ -165,7 +170,7 @@ export function jitterMs(org: string, report: string, slot: number, { jitter = 0
 interface BusinessDayShift {
   /** Undefined: the slot is skipped. */
   shiftDay(day: CivilDay): CivilDay | undefined;
-  /** Range of the cron's days whose slots can fall between `first` and `last`. */
+  /** The range of the cron's days whose slots can move between `first` and `last`. */
   sourceDays(first: CivilDay, last: CivilDay): readonly [first: CivilDay, last: CivilDay];
 }
 
@@ -174,7 +179,8 @@ type DayRules = Partial<Pick<Schedule, 'start' | 'end' | 'shift' | 'on'>>;
 /**
  * Applies `start`, `end`, `on` and `shift` to the days of a cron. `start` and `end` apply to the shifted day.
  *
- * Throws `TypeError` for `on` or `shift` without a calendar: `scheduleDiagnostics` reports such a definition.
+ * Throws `TypeError` for `on` or `shift` without a calendar, but `scheduleDiagnostics` reports such a definition
+ * before.
  */
 function businessDayShift({ start, end, shift, on }: DayRules, calendar: Calendar | undefined): BusinessDayShift {
   const first = start === undefined ? Number.NEGATIVE_INFINITY : parseCivilDay(start);
@@ -194,7 +200,7 @@ function businessDayShift({ start, end, shift, on }: DayRules, calendar: Calenda
   const step = shift === 'previous_business_day' ? -1 : 1;
   return {
     shiftDay: (day) => within(days.nearestBusinessDay(day, step)),
-    // Days off between the range and the nearest business day outside it shift into the range.
+    // Days off between the range and the nearest business day outside it are shifted into the range.
     sourceDays: (from, to) =>
       step === 1
         ? [days.nearestBusinessDay(from - 1, -1) ?? from, to]

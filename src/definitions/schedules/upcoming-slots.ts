@@ -4,13 +4,13 @@ import { nextReportSlots, type Slot, type Timetable } from './slots.ts';
 
 /** Reports with the same slots. */
 export interface TimetableGroup<Report> {
-  /** Unique for a timetable. */
+  /** Identifies the timetable. */
   readonly key: string;
   readonly timetable: Timetable;
   readonly reports: readonly Report[];
 }
 
-/** Groups reports by timetable, without those on demand only. */
+/** Groups reports by timetable. Reports on demand only are left out. */
 export function groupByTimetable<Report>(
   reports: Iterable<readonly [report: Report, timetable: Timetable]>,
 ): readonly TimetableGroup<Report>[] {
@@ -25,25 +25,25 @@ export function groupByTimetable<Report>(
   return [...groups.values()];
 }
 
-/** The earliest slots with `from` ≤ slot < `until` (epoch ms), at most `limit`. */
+/** Selects the earliest slots with `from` ≤ slot < `until` (epoch ms), at most `limit`. */
 export interface SlotQuery {
   readonly from: number;
   readonly until?: number | undefined;
   readonly limit: number;
 }
 
-/** The earliest slots of many reports, ascending; those of one instant in the order of the groups. */
+/** Finds the earliest slots of many reports, ascending. Slots of one instant are in the order of the groups. */
 export type FindSlots = <Report>(
   groups: readonly TimetableGroup<Report>[],
   span: SlotQuery,
 ) => Promise<readonly { readonly slot: Slot; readonly report: Report }[]>;
 
-/** Timetables between two yields to the event loop: a new one takes some hundred microseconds. */
+/** Timetables between two yields to the event loop: a new one takes a few hundred microseconds. */
 const BATCH_SIZE = 20;
 
 /**
  * Finds slots of thousands of reports without blocking the event loop. The slots of a timetable are cached for the day,
- * across reloads of the definitions.
+ * even if the definitions are reloaded.
  */
 export function slotFinder(): FindSlots {
   const nextOf = cachedNextSlot();
@@ -59,7 +59,7 @@ export function slotFinder(): FindSlots {
       const before = (other: (typeof queue)[number]) =>
         other.slot.at < at || (other.slot.at === at && other.index < index);
       queue.splice(lowerBound(queue, before), 0, { slot, index, group });
-      // Keep only the `limit` earliest.
+      // Keeps only the `limit` earliest.
       if (queue.length > limit) queue.pop();
     };
     for (const [index, group] of groups.entries()) await insert(index, group, from);
@@ -74,7 +74,7 @@ export function slotFinder(): FindSlots {
   };
 }
 
-/** Slots of a timetable from `since` on, as far as requested. */
+/** The slots of a timetable from `since` on, as far as they were needed. */
 interface CachedSlots {
   readonly since: number;
   readonly slots: readonly Slot[];
@@ -82,17 +82,20 @@ interface CachedSlots {
   readonly complete: boolean;
 }
 
-/** Slots computed at once, at most; the first time only one, because most timetables have one in the requested range. */
+/**
+ * The most slots that are computed at once. The first time it is one, because most timetables have only one in the
+ * requested range.
+ */
 const MAX_PREFETCHED_SLOTS = 32;
 /** Least recently used days are evicted. */
 const MAX_CACHED_DAYS = 4;
 
-/** The first slot of a timetable at `from` or later; undefined if there are no more. */
+/** Finds the first slot of a timetable at `from` or later; undefined if there are no more. */
 function cachedNextSlot(): (of: Omit<TimetableGroup<unknown>, 'reports'>, from: number) => Slot | undefined {
   const days = new Map<number, Map<string, CachedSlots>>();
   const ofDay = (day: number): Map<string, CachedSlots> => {
     const known = days.get(day) ?? new Map<string, CachedSlots>();
-    // Moves the day to the end: least recently used first.
+    // Moves the day to the end, because the least recently used is first.
     days.delete(day);
     days.set(day, known);
     const [oldest] = days.size > MAX_CACHED_DAYS ? days.keys() : [];
@@ -102,7 +105,7 @@ function cachedNextSlot(): (of: Omit<TimetableGroup<unknown>, 'reports'>, from: 
   return ({ key, timetable }, from) => {
     const day = ofDay(Math.floor(from / DAY_MS));
     let known = day.get(key);
-    // Too far ahead: start a new entry instead of computing all slots in between.
+    // If the slot is too far ahead, starts a new entry instead of computing all slots in between.
     if (known !== undefined && (from < known.since || from > lastKnownSlot(known) + HOUR_MS)) known = undefined;
     for (;;) {
       const { since, slots, complete }: CachedSlots = known ?? { since: from, slots: [], complete: false };
@@ -119,7 +122,7 @@ function cachedNextSlot(): (of: Omit<TimetableGroup<unknown>, 'reports'>, from: 
 const lastKnownSlot = ({ since, slots, complete }: CachedSlots): number =>
   complete ? Number.POSITIVE_INFINITY : (slots.at(-1)?.at ?? since);
 
-/** Index of the first item of a sorted list that does not come before. */
+/** Index of the first item in a sorted list for which `before` is false. */
 function lowerBound<Item>(items: readonly Item[], before: (item: Item) => boolean): number {
   let [low, high] = [0, items.length];
   while (low < high) {

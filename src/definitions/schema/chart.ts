@@ -3,7 +3,7 @@ import { lineSchema, printedLineSchema } from './values/primitives.ts';
 
 const CHART_KINDS = ['line', 'column', 'stacked_column', 'bar', 'sparkline'] as const;
 const CHART_PLACES = ['above', 'beside', 'own_sheet'] as const;
-/** Where a chart is in the workbook. */
+/** The position of a chart in the workbook. */
 export type ChartPlace = (typeof CHART_PLACES)[number];
 
 const metricIds = z
@@ -37,11 +37,11 @@ export const chartSchema = z
   )
   .describe('line, column, stacked_column, bar or sparkline, alone or as "kind" of a mapping.');
 
-/** As written: a kind, or a mapping with one. */
+/** As written: a kind, or a mapping that contains one. */
 export type ChartSpec = z.output<typeof chartSchema>;
 export type ChartKind = (typeof CHART_KINDS)[number];
 
-/** The mapping form of either. */
+/** Converts either form to a mapping. */
 export const chartAsked = (chart: ChartSpec): Exclude<ChartSpec, string> =>
   typeof chart === 'string' ? { kind: chart } : chart;
 

@@ -12,12 +12,12 @@ const inputJsonSchema = (schema: z.ZodType, title: string): JsonSchema => {
   return { $schema, title, ...rest };
 };
 
-/** For editors: `jobs/<org>/<report>.yaml`. */
+/** The schema of `jobs/<org>/<report>.yaml`, for editors. */
 export const reportJsonSchema = (kinds: DefinitionKinds): JsonSchema =>
   inputJsonSchema(createReportSchema(kinds), 'Docket report definition');
 
-/** For editors: `jobs/<org>/targets.yaml`. */
+/** The schema of `jobs/<org>/targets.yaml`, for editors. */
 export const targetsJsonSchema = (): JsonSchema => inputJsonSchema(targetsFileSchema, 'Docket targets');
 
-/** For editors: `jobs/<org>/org.yaml`. */
+/** The schema of `jobs/<org>/org.yaml`, for editors. */
 export const orgJsonSchema = (): JsonSchema => inputJsonSchema(orgFileSchema, 'Docket organization');

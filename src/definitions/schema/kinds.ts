@@ -3,12 +3,12 @@ import type { TemplateVariables } from '../../base/text/template.ts';
 import type { Diagnostic } from '../diagnostics/diagnostic.ts';
 import type { ValuePath } from '../yaml/source-file.ts';
 
-/** One entry of `deliveries`: the field named after a kind of target holds what its schema made of it. */
+/** An entry of `deliveries`. The field named after a kind of target contains the output of that target's schema. */
 export interface DeliverySpec {
   readonly send_if?: string | undefined;
-  /** Figures of a protected workbook may be sent in the clear. */
+  /** Figures of a protected workbook may be sent without protection. */
   readonly unprotected?: boolean | undefined;
-  /** Once for each value of a report with `split`. */
+  /** The delivery is made once for each value of a report with `split`. */
   readonly split?: true | undefined;
   readonly [kind: string]: unknown;
 }
@@ -18,63 +18,71 @@ export type DiagnosticText = Pick<Diagnostic, 'message' | 'expected' | 'got' | '
 /** @property path relative to the target's or output's own field */
 export type LocatedDiagnostic = DiagnosticText & { readonly path: ValuePath };
 
-/** What a rule about more than one field is judged by. */
+/** What rules between several fields need to know. */
 export interface DiagnosticContext {
-  /** The variables of a run of the report, for templates; `file` is the name of a file. */
+  /** The variables of a run of the report, for templates. `file` is the name of a file. */
   readonly variables: (file: string) => TemplateVariables;
-  /** Whether every run makes more than one file for a delivery with this field `files`; undefined: all files. */
+  /** Whether every run makes more than one file for a delivery with these `files`; undefined: all files. */
   readonly severalFiles: (files?: readonly string[]) => boolean;
-  /** `allow_private` of the organization. */
+  /** The organization's `allow_private`. */
   readonly allowPrivate: boolean;
 }
 
-/** Compared with `destinations` of the organization. `folder` is a template. */
+/** A destination that is compared with the organization's `destinations`. `folder` is a template. */
 export type Destination = { readonly path: ValuePath } & (
   | { readonly folder: string }
   | { readonly bucket: string }
-  /** `privateReported`: `diagnostics` reports a private address already. */
+  /** `privateReported`: `diagnostics` already reports that the address is private. */
   | { readonly host: string; readonly privateReported?: true }
 );
 
 export interface TargetDescription {
-  /** For people, templates as written, without secrets: e-mail addresses, a path, a URL. */
+  /** For people: e-mail addresses, a path, a URL. Templates are as written, and secrets are left out. */
   readonly addresses: readonly string[];
-  /** Shown in a plan instead of the addresses, where these alone do not show the kind. */
+  /** Shown in a plan instead of the addresses, if these do not show the kind. */
   readonly labels?: readonly string[];
-  /** Its subject has a headline, and nothing says whether it may. */
+  /** Its subject has a headline, but the definition does not say whether it may. */
   readonly undecidedSubject?: boolean;
-  /** E-mail addresses that get one delivery each; compared with `recipients` of the organization. */
+  /** E-mail addresses that get one delivery each. They are compared with the organization's `recipients`. */
   readonly mailboxes?: readonly { readonly address: string; readonly path: ValuePath }[];
-  /** The formats of the files that the message carries; absent where it carries none ever. */
+  /** The formats of the files in the message; absent if it never has any. */
   readonly attach?: readonly string[];
-  /** What receivers read without a password: files of these formats, and parts of the message, for people. Absent: no figures. */
+  /**
+   * What receivers can read without a password: files with these formats, and parts of the message, in words. Absent:
+   * no figures.
+   */
   readonly shows?: { readonly formats: readonly string[] | 'all'; readonly parts: readonly string[] };
-  /** Where it writes files: a template of paths, and whether a file with other content is replaced. Absent: nowhere. */
+  /**
+   * Where it writes files: a template for paths, and whether it replaces a file with other content. Absent: nowhere.
+   */
   readonly writes?: { readonly template: string; readonly overwrite: boolean };
-  /** The name of the e-mail body that the message shows; absent where it is no e-mail. */
+  /** The name of the e-mail body that the message shows; absent if it is not an e-mail. */
   readonly body?: string;
   readonly destinations?: readonly Destination[];
 }
 
-/** What definitions need of a kind of target. `Spec` is the output of its schema. */
+/** What definitions need to know about a kind of target. `Spec` is the output of its schema. */
 export interface TargetSchema<Spec = never> {
-  /** The name of its field in `deliveries[]`; part of stored names (`0-email`) and a label of metrics. */
+  /**
+   * The name of its field in `deliveries[]`. It is part of stored names (`0-email`) and a label of Docket's own
+   * metrics.
+   */
   readonly kind: string;
-  /** For people, e.g. `S3 bucket`. */
+  /** A name for people, e.g. `S3 bucket`. */
   readonly label: string;
-  /** @param formats that `outputs` may have */
+  /** @param formats the formats that `outputs` may have */
   schema(formats: readonly string[]): z.ZodType;
-  /** The field of the spec that lists formats, each of which `outputs` must make. */
+  /** The field of the spec that lists formats. `outputs` must make each of them. */
   readonly attachField?: string;
-  /** Errors that no field shows alone. */
+  /** Errors that no single field shows. */
   diagnostics(spec: Spec, context: DiagnosticContext): readonly LocatedDiagnostic[];
   describe(spec: Spec): TargetDescription;
 }
 
-/** One entry of `outputs`, as the schema of its format returned it. */
+/** An entry of `outputs`, as the schema of its format returned it. */
 export interface Output {
   readonly format: string;
-  /** A template of file names. */
+  /** A template for file names. */
   readonly name?: string | undefined;
   readonly [option: string]: unknown;
 }
@@ -86,53 +94,59 @@ export interface OutputIssue {
   readonly next: string;
 }
 
-/** What definitions need of an output format. `Spec` is the output of its schema. */
+/** What definitions need to know about an output format. `Spec` is the output of its schema. */
 export interface FormatSchema<Spec = never> {
-  /** The value of `outputs[].format`; part of stored names and a label of metrics. */
+  /** The value of `outputs[].format`. It is part of stored names and a label of Docket's own metrics. */
   readonly format: string;
-  /** For people, e.g. `Excel workbook`. */
+  /** A name for people, e.g. `Excel workbook`. */
   readonly label: string;
   /** A strict object whose `format` is a literal. */
   readonly schema: z.ZodObject;
   /** Whether every run makes more than one file of an output. */
   readonly severalFiles: boolean;
-  /** Errors that no field shows alone. @param sections those of the report */
+  /**
+   * Errors that no single field shows.
+   * @param sections those of the report
+   */
   diagnostics(output: Spec, sections: readonly unknown[]): readonly OutputIssue[];
-  /** The files that the output is made from, by their paths from the folder of `org.yaml`. Absent: none. */
+  /** The files that the output is made from, by their paths relative to the folder of `org.yaml`. Absent: none. */
   files?(output: Spec): readonly OutputFile[];
 }
 
-/** A file of the organization's folder that an output is made from. */
+/** A file in the organization's folder that an output is made from. */
 export interface OutputFile {
-  /** Of the field that names it, relative to the output. */
+  /** The field that names the file, relative to the output. */
   readonly path: ValuePath;
-  /** As the definition names it. */
+  /** The name in the definition. */
   readonly file: string;
-  /** For people, e.g. `workbook template`. */
+  /** A name for people, e.g. `workbook template`. */
   readonly what: string;
 }
 
-/** The registries that report definitions are read with. */
+/** The kinds of targets and formats that report definitions are read with. */
 export interface DefinitionKinds {
   readonly targets: readonly TargetSchema[];
   readonly formats: readonly FormatSchema[];
 }
 
-/** The labels of kinds of targets and of formats, by their names in definitions. */
+/** The labels of targets and formats, by their names in definitions. */
 export const kindLabels = ({ targets, formats }: DefinitionKinds): ReadonlyMap<string, string> =>
   new Map([
     ...targets.map(({ kind, label }) => [kind, label] as const),
     ...formats.map(({ format, label }) => [format, label] as const),
   ]);
 
-/** The target of a delivery, with the spec that the target's own schema returned. Throws for a delivery of no known kind. */
+/**
+ * Finds the target of a delivery, with the spec that the target's own schema returned. Throws if the kind is unknown.
+ */
 export function targetOf<Target extends Pick<TargetSchema, 'kind'>>(
   delivery: DeliverySpec,
   targets: readonly Target[],
 ): { readonly target: Target; readonly spec: never } {
   const target = targets.find(({ kind }) => delivery[kind] !== undefined);
   if (target === undefined) throw new Error(`No target is registered for ${Object.keys(delivery).join(', ')}.`);
-  // The one cast: a definition is parsed with the same targets, so the field holds the output of this target's schema.
+  // The only cast: definitions are parsed with the same targets, so the field contains the output of this target's
+  // schema.
   return { target, spec: delivery[target.kind] as never };
 }
 
@@ -144,13 +158,15 @@ export function describeDelivery(
   return { kind: target.kind, ...target.describe(spec) };
 }
 
-/** The name of a delivery's target in the ledger, the archive and the metrics: position and kind, e.g. `0-email`; with the
- * value of a split report, `0-email:retail-0a1b2c3d4e`. */
+/**
+ * The name of a delivery's target in the ledger, the archive and Docket's metrics: position and kind, e.g. `0-email`.
+ * In a split report the value is added: `0-email:retail-0a1b2c3d4e`.
+ */
 export const targetName = (index: number, kind: string, desk?: { readonly slug: string }): string =>
   `${index}-${kind}${desk === undefined ? '' : `:${desk.slug}`}`;
 
-/** Whether the target's name has the value of a split report. */
+/** Whether the name of a target contains the value of a split report. */
 export const isSplitTarget = (name: string): boolean => name.includes(':');
 
-/** The kind of a target's name. */
+/** The kind in a target's name. */
 export const kindOfTarget = (name: string): string => name.replace(/^\d+-/, '').replace(/:.*$/, '');

@@ -5,7 +5,7 @@ export const LAYOUTS = ['table', 'scorecard', 'trend', 'exceptions', 'text'] as 
 /** How a section is laid out in the workbook, the PDF and the e-mail. */
 export type Layout = (typeof LAYOUTS)[number];
 
-/** Points of a scorecard's small charts, and rows of exceptions. */
+/** The most points of a scorecard's small charts, and the most rows of exceptions. */
 const MAX_TREND = 36;
 const MAX_TOP = 100;
 export const DEFAULT_TOP = 20;
@@ -67,13 +67,16 @@ interface LayoutIssue {
   readonly params: { readonly next: string };
 }
 
-/** The metrics of a section, those of its groups included, in the order of its columns. */
+/** The metrics of a section, including those of its groups, in the order of its columns. */
 export const sectionMetrics = ({ metrics, groups }: Pick<LaidOutSection, 'metrics' | 'groups'>): string[] => [
   ...(metrics ?? []),
   ...new Set((groups ?? []).flatMap((group) => group.metrics).filter((id) => !metrics?.includes(id))),
 ];
 
-/** Where a section names a metric, relative to the section. @param index in `sectionMetrics` */
+/**
+ * Where a section names a metric, relative to the section.
+ * @param index index in `sectionMetrics`
+ */
 export function metricPath({ groups = [], metrics = [] }: LaidOutSection, index: number): (string | number)[] {
   const id = metrics[index];
   for (const [nth, group] of groups.entries()) {
@@ -83,13 +86,13 @@ export function metricPath({ groups = [], metrics = [] }: LaidOutSection, index:
   return ['metrics', index];
 }
 
-/** The section with the metrics of its groups among its own. */
+/** Adds the metrics of a section's groups to its own. */
 export const withGroupMetrics = <Section extends LaidOutSection>(
   section: Section,
 ): Section | (Section & { readonly metrics: string[] }) =>
   section.groups === undefined ? section : { ...section, metrics: sectionMetrics(section) };
 
-/** The sections, of which a trend without metrics has those of the first scorecard. */
+/** Gives a trend section without metrics those of the first scorecard. */
 export function withScorecardMetrics<Section extends LaidOutSection>(sections: readonly Section[]) {
   const metrics = sections.find(({ layout }) => layout === 'scorecard')?.metrics;
   return sections.map((section) =>
@@ -102,7 +105,7 @@ export const isTrendOfScorecard = ({ layout, metrics, list }: LaidOutSection): b
 
 /** Fields that belong to one layout. */
 const FIELDS_OF = { groups: 'scorecard', trend: 'scorecard', top: 'exceptions', worst: 'exceptions' } as const;
-/** Fields that a layout has no use for. */
+/** Fields that have no use in a layout. */
 const REFUSED = {
   scorecard: ['dimensions', 'granularity', 'chart', 'list'],
   trend: ['dimensions', 'order', 'limit', 'chart', 'list'],
@@ -113,8 +116,8 @@ const WHY_REFUSED = {
 } as const;
 
 /**
- * Fields of a section that do not fit its layout.
- * @param has whether the section has a field, other than with its default
+ * Reports fields of a section that do not fit its layout.
+ * @param has whether the section has a field with another value than its default
  */
 export function layoutIssues(section: LaidOutSection, has: (name: string) => boolean): LayoutIssue[] {
   const { layout = 'table', groups = [], dimensions = [], granularity, list } = section;

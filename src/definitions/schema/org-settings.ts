@@ -78,14 +78,14 @@ const smtpSchema = z
   })
   .describe('SMTP settings that override SMTP_URL and MAIL_FROM.');
 
-/** Seconds. */
+/** In seconds. */
 const MAX_DATA_READY_S = 24 * 3600;
 const DEFAULT_DATA_READY = '70m';
 
-/** When the figures of a day are complete, ms after its end. */
+/** How long after the end of a day its figures are complete, in ms. */
 export const dataReadyMs = ({ data_ready = 70 * 60 }: Pick<OrgSettings, 'data_ready'>): number => data_ready * 1000;
 
-/** Figures of fewer cases are few, unless org.yaml says otherwise. */
+/** Below this number of cases a figure has "few cases", unless org.yaml sets another number. */
 export const DEFAULT_SMALL = 10;
 
 /** `jobs/<org>/org.yaml`: the organization at the API, a reference to its key, and the allowed recipients. */
@@ -168,14 +168,14 @@ export const orgFileSchema = z.strictObject({
 });
 export type OrgFile = z.infer<typeof orgFileSchema>;
 
-/** Settings as they are stored: `org.yaml` with what files beside it add. */
+/** Settings as they are stored: `org.yaml`, and what other files in its folder add. */
 export const storedOrgSchema = orgFileSchema.extend({ targets: targetListSchema.optional() });
 
 /**
- * A validated `org.yaml` with the targets of `targets.yaml`, with references to secrets, never values. Its `logo` is relative to the working directory, not to
- * the file.
+ * A validated `org.yaml` with the targets from `targets.yaml`. It contains references to secrets, never their values.
+ * Its `logo` is relative to the working directory, not to the file.
  */
 export interface OrgSettings extends z.infer<typeof storedOrgSchema> {
-  /** The folder under `jobs/`: the organization's id in Docket. */
+  /** The name of the folder in `jobs/`, which is the organization's id in Docket. */
   readonly id: string;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FormatSchema, Output, OutputFile, OutputIssue } from './kinds.ts';
 
-/** One entry of `outputs`, in one of the registered formats. */
+/** The schema of an entry in `outputs`, with one of the registered formats. */
 export function createOutputSchema(formats: readonly FormatSchema[]): z.ZodType<Output> {
   const [first, ...others] = formats.map(({ schema }) => schema);
   if (first === undefined) throw new Error('No output format is registered.');
@@ -9,7 +9,7 @@ export function createOutputSchema(formats: readonly FormatSchema[]): z.ZodType<
   return z.discriminatedUnion('format', [first, ...others]) as unknown as z.ZodType<Output>;
 }
 
-/** The errors that the formats find in valid outputs. `path` starts with the index of the output. */
+/** The errors that formats find in valid outputs. `path` begins with the index of the output. */
 export function outputIssues(
   outputs: readonly { readonly format: string }[],
   sections: readonly unknown[],
@@ -25,10 +25,10 @@ export function outputIssues(
   });
 }
 
-/** The files of the organization's folder that an output is made from. */
+/** The files in the organization's folder that an output is made from. */
 export function outputFiles(output: Output, formats: readonly FormatSchema[]): readonly OutputFile[] {
   const format = formats.find((each) => each.format === output.format);
-  // A definition is parsed with the same registry, so the output is what this format's schema returned.
+  // Definitions are parsed with the same registry, so the output is what this format's schema returned.
   return format?.files?.(output as never) ?? [];
 }
 
@@ -40,7 +40,7 @@ interface FiledSection {
 
 /**
  * Whether every run makes more than one of these files.
- * @param files the field `files` of a delivery: formats, `totals` and `schema`; undefined: all
+ * @param files the field `files` of a delivery: formats, `totals` and `schema`; undefined: all files
  */
 export function makesSeveralFiles(
   { outputs, sections }: { readonly outputs: readonly Output[]; readonly sections: readonly FiledSection[] },

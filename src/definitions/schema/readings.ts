@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Latest time of a reading: its hour ends with the day. */
+/** The latest time of a reading, so that its hour ends within the day. */
 const LATEST_READING = '23:00';
 const DEFAULT_READING_TIME = '22:30';
-/** Metrics of one call (specification §8). */
+/** The most metrics of one call (specification §8). */
 const MAX_METRICS = 20;
-/** Each is a call a day. */
+/** Few, because each is a call per day. */
 const MAX_DIMENSIONS = 10;
 
 const TIME_PATTERN = /^([01]\d|2[0-3]):[0-5]\d$/;

@@ -22,7 +22,10 @@ export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };
 /** The largest definition file that is read, in bytes. */
 export const MAX_DEFINITION_BYTES = 1024 * 1024;
 
-/** A saved report as its YAML file says it: `jobs/<org>/<report>.yaml`, the file's stem being its id. */
+/**
+ * The schema of a saved report, as its YAML file contains it: `jobs/<org>/<report>.yaml`. The name of the file is the
+ * report's id.
+ */
 export function createReportSchema(kinds: DefinitionKinds) {
   return z
     .strictObject({
@@ -112,10 +115,10 @@ export function createReportSchema(kinds: DefinitionKinds) {
 }
 export type ReportFile = z.infer<ReturnType<typeof createReportSchema>>;
 export type Section = ReportFile['sections'][number];
-/** A section that asks for metrics: every one that has no `list`. */
+/** A section with metrics: every section without a `list`. */
 export type MetricsSection = Section & { readonly metrics: readonly string[] };
 
-/** A report some of whose fields may be invalid: what cannot be read counts as absent. */
+/** The schema of a report of which some fields may be invalid. What cannot be read counts as absent. */
 const createPartialSchema = ({ targets }: DefinitionKinds) =>
   z.looseObject({
     sections: z.array(z.looseObject({ id: z.string().optional() }).catch({})).catch([]),
@@ -138,7 +141,7 @@ const createPartialSchema = ({ targets }: DefinitionKinds) =>
   });
 
 /**
- * The rules between sections, outputs and deliveries. They are checked even when other fields are invalid, so that all
+ * The rules between sections, outputs and deliveries. They are checked even if other fields are invalid, so that all
  * errors are reported at once.
  */
 function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.core.$RefinementCtx) => void {
@@ -171,7 +174,7 @@ function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.
         params: { next: 'add one' },
       });
     }
-    // An invalid output says nothing about the attachments that name it.
+    // If an output is invalid, nobody knows whether attachments name it correctly.
     if (context.issues.some(({ path }) => path?.[0] === 'outputs')) return;
     const made = outputs.map(({ format }) => format);
     const withFigures = sections.filter(({ layout }) => layout !== 'text');
@@ -205,24 +208,29 @@ function createCrossCheck(kinds: DefinitionKinds): (report: unknown, context: z.
   };
 }
 
-/** A validated report with where it came from. It holds references to secrets, never values, and may be stored. */
+/**
+ * A validated report, and where it came from. It contains references to secrets, never their values, and may be stored.
+ */
 export interface Definition extends ReportFile {
-  /** The folder under `jobs/`. */
+  /** The name of the folder in `jobs/`. */
   readonly org: string;
-  /** The file's stem. */
+  /** The name of the file without its ending. */
   readonly report: string;
   /**
-   * SHA-256 (hex) of the file's text, its organization's, and the files that its outputs are made from: two runs with one
-   * digest ran the same definition.
+   * SHA-256 (hex) of the file's text, its organization's text, and the files that its outputs are made from. Two runs
+   * with the same digest used the same definition.
    */
   readonly digest: string;
-  /** SHA-256 (hex) of the files that its outputs are made from, by the path from the folder of `org.yaml`. Absent: none. */
+  /**
+   * SHA-256 (hex) of the files that its outputs are made from, by path relative to the folder of `org.yaml`. Absent:
+   * none.
+   */
   readonly files?: Readonly<Record<string, string>>;
-  /** The value that this is the report of, for one made by `deskDefinition`. Never stored. */
+  /** The `split` value of this report, if `deskDefinition` made it. Never stored. */
   readonly desk?: Desk;
 }
 
-/** One entry of `deliveries`: the field of exactly one target, `send_if` and `unprotected`. */
+/** The schema of an entry in `deliveries`: the field of exactly one target, `send_if` and `unprotected`. */
 export function createDeliverySchema({ targets, formats }: DefinitionKinds): z.ZodType<DeliverySpec> {
   const kinds = targets.map(({ kind }) => kind);
   const formatNames = formats.map(({ format }) => format);
@@ -245,7 +253,7 @@ export function createDeliverySchema({ targets, formats }: DefinitionKinds): z.Z
         ),
     })
     .superRefine((delivery: DeliverySpec, context) => {
-      // A misspelt target is one error, not also a missing one.
+      // A misspelt target is one error. It is not reported as a missing target as well.
       if (context.issues.length > 0) return;
       const named = kinds.filter((kind) => delivery[kind] !== undefined);
       if (named.length === 1) return;

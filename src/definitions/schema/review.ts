@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { durationSchema } from './values/durations.ts';
 import { lineSchema, printedLineSchema } from './values/primitives.ts';
 
-/** Names a person: a key of `people` in org.yaml, the name of a token, or an account of the sign-in. */
+/** Names a person: a key of `people` in org.yaml, the name of a token, or an account. */
 const reviewerSchema = lineSchema(200);
 
-/** Business days that approvers may take. */
+/** The most business days that approvers may take. */
 const MAX_WITHIN_DAYS = 60;
 const WITHIN_DESCRIPTION = `a number of business days from 1bd to ${MAX_WITHIN_DAYS}bd`;
-/** Parsed to a number of business days of the organization's calendar. */
+/** Parsed to a number of business days in the organization's calendar. */
 const withinSchema = z.union(
   [
     z
@@ -16,13 +16,13 @@ const withinSchema = z.union(
       .regex(/^[0-9]{1,2}bd$/, WITHIN_DESCRIPTION)
       .transform((text) => Number.parseInt(text, 10))
       .pipe(z.int().min(1, WITHIN_DESCRIPTION).max(MAX_WITHIN_DAYS, WITHIN_DESCRIPTION)),
-    // What is stored was parsed before.
+    // Stored values are already parsed.
     z.int().min(1, WITHIN_DESCRIPTION).max(MAX_WITHIN_DAYS, WITHIN_DESCRIPTION),
   ],
   { error: WITHIN_DESCRIPTION },
 );
 
-/** Nothing is delivered before enough people have approved exactly its content. */
+/** Nothing is delivered until enough people have approved exactly this content. */
 export const approvalSchema = z.strictObject({
   by: z
     .array(reviewerSchema)
@@ -52,7 +52,7 @@ export type ApprovalSpec = Readonly<z.infer<typeof approvalSchema>>;
 
 const COMMENTARY_TRIGGERS = ['watch', 'breached'] as const;
 
-/** Whether a section may have, or must have, a comment of this period before the report is delivered. */
+/** Whether a section may have, or must have, a comment for the period before the report is delivered. */
 export const commentarySchema = z
   .union(
     [
@@ -80,7 +80,7 @@ const DAY_S = 86_400;
 const PERCENT = /^(\d{1,3}(?:\.\d{1,4})?)%$/;
 const MATERIALITY_DESCRIPTION = 'a percentage from 0% to 100%, e.g. 1%';
 
-/** Figures of delivered periods are asked again; a material difference becomes a correction. */
+/** Figures of delivered periods are requested again, and a material difference becomes a correction. */
 export const correctionsSchema = z.strictObject({
   watch: durationSchema('a duration from 1d to 400d', DAY_S, 400 * DAY_S).describe(
     'How long after its delivery an edition is watched, e.g. 35d.',
@@ -107,7 +107,7 @@ export const correctionsSchema = z.strictObject({
 });
 export type CorrectionsSpec = Readonly<z.infer<typeof correctionsSchema>>;
 
-/** The people of an organization, with what they sign in with: one person counts once. */
+/** The people of an organization, with their tokens and accounts, so that one person counts once. */
 export const peopleSchema = z
   .record(
     z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'a short name such as mlro'),

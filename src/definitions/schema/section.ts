@@ -8,7 +8,10 @@ import { isTrendOfScorecard, layoutFields, layoutIssues, sectionMetrics, withGro
 import { commentarySchema } from './review.ts';
 import { idSchema, lineSchema, printedLineSchema, printedTextSchema } from './values/primitives.ts';
 
-/** Metrics of a section, and values of a filter. Larger sections than one call allows (specification §8) are split. */
+/**
+ * The most metrics of a section, and values of a filter. Sections that are too large for one call (specification §8)
+ * are split.
+ */
 const MAX_METRICS = 100;
 const MAX_FILTER_VALUES = 1000;
 
@@ -43,7 +46,7 @@ const filterSchema = z
     }
   });
 
-/** The API's order (specification §2.7) with messages for diagnostics. */
+/** The API's order (specification §2.7), with messages for diagnostics. */
 const orderSchema = z.strictObject({
   by: lineSchema(200).describe('A metric or dimension of the section, or `bucket`.'),
   dir: z.enum(['asc', 'desc']).default('asc'),
@@ -63,7 +66,7 @@ const METRIC_FIELDS = [
   'chart',
 ] as const;
 const LIST_FIELDS = ['ordering', 'search'] as const;
-/** A text has figures of no kind, and none to comment. */
+/** A text section has no figures, and therefore none of these fields. */
 const NOT_OF_TEXT = [
   'metrics',
   'list',
@@ -140,7 +143,7 @@ const fieldsSchema = z.strictObject({
 
 type SectionFields = z.output<typeof fieldsSchema>;
 
-/** Rules between fields. Run only if each field is valid, so that one mistake gives one diagnostic. */
+/** Rules between fields. They run only if each field is valid, so that one mistake gives one diagnostic. */
 function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): void {
   if (context.issues.length > 0) return;
   const add = (path: (string | number)[], message: string, params: object) =>
@@ -206,7 +209,10 @@ function crossCheck(section: SectionFields, context: z.core.$RefinementCtx): voi
   }
 }
 
-/** One table of a report: metrics of a period, current counts, or a list; or a text. `metrics` has those of `groups`. */
+/**
+ * A section of a report: a table of metrics of a period, of current counts or of a list, or a text. `metrics` includes
+ * those of `groups`.
+ */
 export const sectionSchema = fieldsSchema
   .superRefine(crossCheck)
   .transform((section): SectionFields => withGroupMetrics(section));

@@ -4,10 +4,10 @@ import { lineSchema } from './values/primitives.ts';
 export const COMPARISONS = ['<', '<=', '>', '>=', '=', '!='] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
-/** Conditions without operands. Three are about statuses (`targets.yaml`). */
+/** Conditions without operands. Three of them are about statuses (`targets.yaml`). */
 const CONDITION_WORDS = ['changed', 'non_empty', 'breached', 'watch', 'status_changed', 'unusual'] as const;
 
-/** Condition of a delivery. A comparison applies to a metric of one section, or of all sections that have it. */
+/** Condition of a delivery. A comparison applies to a metric of one section, or of all sections that show it. */
 export type SendCondition =
   | { readonly kind: (typeof CONDITION_WORDS)[number] }
   | {
@@ -15,9 +15,9 @@ export type SendCondition =
       readonly section: string | undefined;
       readonly metric: string;
       readonly op: Comparison;
-      /** In the metric's raw unit: a ratio from 0 to 1, seconds. */
+      /** In the metric's raw unit: a ratio from 0 to 1, or seconds. */
       readonly value: number;
-      /** As written; null for a number alone. */
+      /** As written; null if there is only a number. */
       readonly unit: AmountUnit | null;
     };
 
@@ -32,8 +32,8 @@ const OPERATOR_PATTERN = /^(<=|>=|!=|<|>|=)/;
 const CONDITION_DESCRIPTION = `${CONDITION_WORDS.join(', ')}, or a comparison such as "alerts.open > 10"`;
 
 /**
- * One of `CONDITION_WORDS`, or `[section:]metric op number[unit]`, with the operators `< <= > >= = !=` and the units
- * `%` (of a ratio) and `s m h d` (of a duration). Never throws; the text is never evaluated.
+ * Parses a condition: one of `CONDITION_WORDS`, or `[section:]metric op number[unit]` with the operators `< <= > >= =
+ * !=` and the units `%` (for a ratio) and `s m h d` (for a duration). Never throws, and the text is never evaluated.
  */
 export function parseSendCondition(text: string): SendCondition | ConditionSyntaxError {
   const trimmed = text.trim();
@@ -63,7 +63,7 @@ export function parseSendCondition(text: string): SendCondition | ConditionSynta
   return { kind: 'compare', section, metric, op, ...amount };
 }
 
-/** Whether a value meets a comparison. An undefined value meets none. */
+/** Whether a value meets a comparison. An undefined value never does. */
 export function meetsComparison(found: number | null, op: Comparison, value: number): boolean {
   if (found === null) return false;
   switch (op) {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { lineSchema } from './values/primitives.ts';
 
-/** Values with recipients, in a report or in its list file. */
+/** The most values with recipients, in a report or in its list file. */
 export const MAX_SPLIT_VALUES = 2000;
 const MAX_ADDRESSES = 100;
 
-/** In place of a list of addresses: those of each value. */
+/** Used in place of a list of addresses: the delivery goes to those of each value. */
 export const TO_SPLIT = 'split';
 
 const addressesSchema = z
@@ -13,7 +13,7 @@ const addressesSchema = z
   .min(1)
   .max(MAX_ADDRESSES, `at most ${MAX_ADDRESSES} addresses of one value`);
 
-/** How keys are compared: two that look the same are one value. */
+/** The form in which keys are compared, so that two that look the same are one value. */
 export const valueKey = (value: string): string => value.normalize('NFC');
 
 const recipientsSchema = z.record(lineSchema(200), addressesSchema).superRefine((values, context) => {
@@ -51,16 +51,16 @@ export const splitSchema = z.strictObject({
 });
 export type SplitSettings = z.infer<typeof splitSchema>;
 
-/** A value of a split report, with its names in templates. */
+/** A value of a split report, with the names that templates use. */
 export interface Desk {
   readonly value: string;
   /** The catalog's name of the value. */
   readonly label: string;
-  /** Safe as a file name, and different for every value: letters and digits, and a hash. */
+  /** Letters, digits and a hash: safe as a file name, and different for every value. */
   readonly slug: string;
 }
 
-/** The addresses of each value. Throws if the list file was not read. */
+/** The addresses for each value. Throws if the list file was not read. */
 export function splitRecipients({ to }: SplitSettings): ReadonlyMap<string, readonly string[]> {
   if (typeof to === 'string') throw new Error(`The list file ${to} was not read.`);
   return new Map(Object.entries(to));

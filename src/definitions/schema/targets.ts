@@ -6,17 +6,17 @@ import { lineSchema, printedLineSchema } from './values/primitives.ts';
 export const BETTER = ['higher', 'lower'] as const;
 export type Better = (typeof BETTER)[number];
 
-/** Lengths of a period that a target of an additive count is meant for. */
+/** Lengths of the period that a target for an additive count applies to. */
 export const TARGET_PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const;
 export type TargetPeriod = (typeof TARGET_PERIODS)[number];
 
 const MAX_TARGETS = 500;
-/** Metrics that `headline` names. */
+/** The most metrics in `headline`. */
 export const MAX_HEADLINES = 5;
 
 const EXPECTED_AMOUNT = "a number in the metric's unit, or one with its unit such as 90%, 24h or 2d";
 
-/** Kept as written: what it means is read by `parseAmount`. */
+/** Kept as written. `parseAmount` reads its meaning. */
 const amountSchema = z.union([z.number(), z.string()], { error: EXPECTED_AMOUNT }).superRefine((value, context) => {
   if (parseAmount(value) !== undefined) return;
   context.addIssue({
@@ -72,7 +72,7 @@ const fieldsSchema = z.strictObject({
   note: printedLineSchema(500).optional().describe('Where it was decided.'),
 });
 
-/** One target of a metric, as written. */
+/** A target for a metric, as written. */
 const targetSchema = fieldsSchema.superRefine(({ target, watch, better }, context) => {
   if (watch === undefined) return;
   const add = (message: string, next: string) =>
@@ -90,7 +90,7 @@ const targetSchema = fieldsSchema.superRefine(({ target, watch, better }, contex
 });
 export type Target = z.infer<typeof targetSchema>;
 
-/** The dimension and the value of `where`. */
+/** The dimension and value in `where`. */
 export function whereOf({ where }: Pick<Target, 'where'>): { dimension: string; value: string } | undefined {
   const [entry] = Object.entries(where ?? {});
   return entry === undefined ? undefined : { dimension: entry[0], value: entry[1] };
@@ -100,7 +100,7 @@ export function whereOf({ where }: Pick<Target, 'where'>): { dimension: string; 
 export const targetKey = ({ metric, where, per }: Pick<Target, 'metric' | 'where' | 'per'>): string =>
   JSON.stringify([metric, Object.entries(where ?? {}), per ?? null]);
 
-/** The targets of an organization or a report. Two entries for one day would leave open which holds. */
+/** The targets of an organization or a report. Two entries for the same day are refused, because either could apply. */
 export const targetListSchema = z
   .array(targetSchema)
   .max(MAX_TARGETS)
@@ -130,7 +130,7 @@ export const targetsFileSchema = z.strictObject({
 });
 export type TargetsFile = z.infer<typeof targetsFileSchema>;
 
-/** A target and the file it is from. */
+/** A target, and the file that contains it. */
 export type SourcedTarget = Target & { readonly source: 'organization' | 'report' };
 
 /** The targets of a report: its own replace those of the organization with the same metric and `where`. */
@@ -149,7 +149,8 @@ export function reportTargets(
 }
 
 /**
- * Of entries with one `targetKey`, the one that holds on a day: with the latest `from` that is not after it.
+ * Of several entries with one `targetKey`, the one that applies on a day: the one with the latest `from` that is not
+ * after it.
  * @param day a civil date
  */
 export function heldTarget<Entry extends Pick<Target, 'from'>>(

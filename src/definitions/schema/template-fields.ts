@@ -11,26 +11,26 @@ const COMMON_VARIABLES = [
   'org',
   'report',
   'title',
-  // Of a report with `split`.
+  // Only in a report with `split`.
   'split.value',
   'split.label',
   'split.slug',
 ] as const;
-/** A file of one section. */
+/** For a file of one section. */
 const SECTION_NAME_VARIABLES = [...COMMON_VARIABLES, 'section.id', 'section.title'] as const;
 const DELIVERY_VARIABLES = [...COMMON_VARIABLES, 'run'] as const;
-/** Sentences about the figures; the first is empty if there is nothing to say. */
+/** Sentences about the figures. The first is empty if there is nothing to say. */
 const SUBJECT_VARIABLES = [
   ...DELIVERY_VARIABLES,
   'headline',
   'headlines',
   'headlines.size',
-  // The usual range of the first headline's figure, raw; empty without one.
+  // The usual range of the first headline's figure, as raw values; empty without one.
   'headline_range.low',
   'headline_range.high',
   'headline_range.state',
 ] as const;
-/** An object store has no folders: the key names each file. */
+/** An object store has no folders, so the key names each file. */
 const OBJECT_KEY_VARIABLES = [...DELIVERY_VARIABLES, 'file.name'] as const;
 
 interface TemplateFieldIssue {
@@ -38,7 +38,7 @@ interface TemplateFieldIssue {
   readonly next: string;
 }
 
-// Shared: creating an engine costs more than a check. It keeps no state.
+// Shared, because creating an engine costs more than a check. It keeps no state.
 const liquid = new Liquid({ strictFilters: true, templates: {}, parseLimit: 10_000 });
 
 /** The error of a LiquidJS template with these variables; undefined if it is valid. */
@@ -66,16 +66,16 @@ const templateSchema = (variables: readonly string[]) =>
     context.addIssue({ code: 'custom', message: issue.expected, params: { next: issue.next } });
   });
 
-/** File name of an output. */
+/** The file name of an output. */
 export const fileNameSchema = templateSchema(COMMON_VARIABLES);
-/** File name of an output with files per section. */
+/** The file name of an output with files per section. */
 export const sectionFileNameSchema = templateSchema(SECTION_NAME_VARIABLES);
-/** Subject of an e-mail. */
+/** The subject of an e-mail. */
 export const subjectSchema = templateSchema(SUBJECT_VARIABLES);
-/** Path of a delivery. */
+/** The path of a delivery. */
 export const deliveryTextSchema = templateSchema(DELIVERY_VARIABLES);
-/** Key of an object. */
+/** The key of an object. */
 export const objectKeySchema = templateSchema(OBJECT_KEY_VARIABLES);
 
-/** Whether a file name differs between sections. */
+/** Whether a file name contains the section, so that it differs between sections. */
 export const usesSection = (template: string): boolean => /\bsection\.(id|title)\b/.test(template);

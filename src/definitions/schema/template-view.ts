@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What of a report's workbook template gets what, and what is wrong with the template. */
+/** Which part of the template of a report's workbook gets which data, and what is wrong with the template. */
 export const templateViewSchema = z
   .object({
     template: z.string().describe('Its path from the folder of `org.yaml`.').meta({ example: 'board.xlsx' }),

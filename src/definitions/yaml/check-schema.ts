@@ -21,7 +21,7 @@ import {
 } from './schema-diagnostics.ts';
 import type { SourceFile, ValuePath } from './source-file.ts';
 
-/** What a file says, as far as it can be read. */
+/** The parts of a file that can be read. */
 export interface PartialValue<T> {
   readonly value: T;
   /** With the positions of this value's parts. */
@@ -30,16 +30,19 @@ export interface PartialValue<T> {
   readonly lost: readonly ValuePath[];
 }
 
-/** A value for a required field that is missing or invalid; undefined: what contains it is left out. */
+/**
+ * Gives a value for a required field that is missing or invalid. Undefined: the part that contains the field is left
+ * out.
+ */
 export type StandIns = (path: ValuePath) => unknown;
 
 export interface SchemaCheck<T> {
-  /** Absent with any diagnostic. */
+  /** Absent if there is any diagnostic. */
   readonly value?: T;
-  /** With diagnostics: the rest, if there is any. */
+  /** If there are diagnostics: what can still be read, if anything. */
   readonly partial?: PartialValue<T>;
   readonly diagnostics: readonly Diagnostic[];
-  /** Number of diagnostics not in the list. */
+  /** The number of further diagnostics that are not in the list. */
   readonly more: number;
 }
 
@@ -47,7 +50,7 @@ export interface SchemaCheckInput<Schema extends z.ZodType> {
   readonly source: SourceFile;
   readonly plain: unknown;
   readonly schema: Schema;
-  /** Paths that already have a diagnostic and whose values must not be shown. */
+  /** Paths that already have a diagnostic, and whose values must not be shown. */
   readonly secretPaths: readonly ValuePath[];
   readonly standIns: StandIns;
   readonly max: number;
@@ -57,8 +60,8 @@ const MAX_ROUNDS = 12;
 const HIDDEN = 'hidden';
 
 /**
- * Validates a value. Each invalid part is corrected if it is clear what was meant, else left out, and the rest is validated
- * again: so one fault does not hide others, and what follows from a fault is not reported as well.
+ * Validates a value. Each invalid part is corrected if its meaning is clear, or left out, and the rest is validated
+ * again. So one error does not hide others, and errors that only follow from another are not reported.
  */
 export function checkSchema<Schema extends z.ZodType>(input: SchemaCheckInput<Schema>): SchemaCheck<z.output<Schema>> {
   const { schema, max } = input;
@@ -78,35 +81,35 @@ export function checkSchema<Schema extends z.ZodType>(input: SchemaCheckInput<Sc
     if (shown.length === 0) break;
     const before = state.current;
     diagnostics.push(...state.take(shown));
-    // Of a file with more faults than are shown, nothing is worth a further look.
+    // If a file has more errors than are shown, a further round adds nothing.
     if (state.current === before || more > 0) break;
   }
   return { diagnostics, more };
 }
 
 interface Damage {
-  /** In the file. */
+  /** The path in the file. */
   readonly path: ValuePath;
-  /** An unknown field: what it was meant for may be missing. */
+  /** Set for an unknown field: a misspelt field may be reported as missing as well. */
   readonly unknown?: true;
 }
 
-/** Whether a path is this one or inside it. */
+/** Whether a path is equal to the prefix or inside it. */
 export const isPrefix = (prefix: ValuePath, path: ValuePath): boolean =>
   prefix.length <= path.length && prefix.every((step, index) => path[index] === step);
 const samePath = (a: ValuePath, b: ValuePath): boolean => a.length === b.length && isPrefix(a, b);
 
-/** The part of a file that rules between fields are about: an entry of a list at the top, or a field. */
+/** The part of a file that rules between fields apply to: an entry of a list at the top, or a field. */
 const unitOf = (path: ValuePath): ValuePath => path.slice(0, typeof path[1] === 'number' ? 2 : 1);
 
-/** Whether the format of an output cannot be read. */
+/** Whether the format of an output cannot be read because of this path. */
 const hidesFormat = ([list, , field]: ValuePath): boolean =>
   list === 'outputs' && (field === undefined || field === 'format');
 
 class Repairs<Schema extends z.ZodType> {
   readonly #input: SchemaCheckInput<Schema>;
   readonly #damage: Damage[] = [];
-  /** Paths in the file of corrected values: a second fault of them follows from the first. */
+  /** Paths in the file of corrected values. A second error in them only follows from the first. */
   readonly #corrected: ValuePath[] = [];
   readonly #reported = new Set<string>();
   current: PositionedValue;
@@ -114,7 +117,7 @@ class Repairs<Schema extends z.ZodType> {
   constructor(input: SchemaCheckInput<Schema>) {
     this.#input = input;
     this.current = { plain: input.plain, tree: input.source.tree };
-    // A secret is in no value, so that no diagnostic can show it.
+    // Removes secrets from the value, so that no diagnostic can show them.
     for (const path of input.secretPaths) {
       this.#corrected.push(path);
       this.#damage.push({ path });
@@ -143,7 +146,7 @@ class Repairs<Schema extends z.ZodType> {
     for (const finding of findings) {
       const { path } = finding;
       const present = valueAt(plain, path) !== undefined;
-      // It is in the file, under another name.
+      // The field is in the file, but under another name.
       if (!present && expected.some((to) => isPrefix(path, to))) continue;
       repairs.push({ path, finding });
       if (this.#followsFromOthers(finding, present)) continue;
@@ -153,7 +156,7 @@ class Repairs<Schema extends z.ZodType> {
       diagnostics.push(findingDiagnostic(source, plain, finding));
     }
     const done = new Set<string>();
-    // From the end of lists, so that indexes stay.
+    // From the end of lists, so that indexes stay valid.
     for (const { path, finding } of repairs.sort((a, b) => comparePaths(b.path, a.path))) {
       const key = JSON.stringify(path);
       if (done.has(key)) continue;
@@ -165,7 +168,7 @@ class Repairs<Schema extends z.ZodType> {
     return diagnostics;
   }
 
-  /** The correct name of a misspelt field, unless the mapping has that, too. */
+  /** The correct name for a misspelt field, unless the mapping also has that name. */
   #renameOf(finding: Finding): [Finding, ValuePath][] {
     const { path, known } = finding;
     const parent = path.slice(0, -1);
@@ -183,7 +186,7 @@ class Repairs<Schema extends z.ZodType> {
     const isRule = issue.code === 'custom';
     return this.#damage.some(({ path: damaged, unknown }) => {
       if (isRule && damaged[0] === 'outputs' && original[0] === 'outputs') return true;
-      // Deliveries name the formats of outputs.
+      // Deliveries refer to the formats of outputs.
       if (isRule && hidesFormat(damaged) && original[0] === 'deliveries') return true;
       if (isRule && damaged[0] === 'sections' && samePath(original, ['sections'])) return true;
       if (!samePath(unitOf(original), unitOf(damaged))) return false;
@@ -215,7 +218,7 @@ class Repairs<Schema extends z.ZodType> {
       return;
     }
     if (path.length === 0) return;
-    // A missing field makes what contains it useless; so does the last entry of a list.
+    // Without a required field, or without its last entry, the part that contains it is useless.
     const parent = path.slice(0, -1);
     const list = valueAt(plain, parent);
     const target = found === undefined || (Array.isArray(list) && list.length === 1) ? parent : path;
@@ -227,7 +230,7 @@ class Repairs<Schema extends z.ZodType> {
   }
 }
 
-/** In the order of the file; what is inside something comes behind it. */
+/** In the order of the file. Inner paths come after the outer ones. */
 function comparePaths(a: ValuePath, b: ValuePath): number {
   for (const [index, step] of a.entries()) {
     const other = b[index];
@@ -240,7 +243,7 @@ function comparePaths(a: ValuePath, b: ValuePath): number {
 
 /** The value that was probably meant. */
 function correctionOf({ issue }: Pick<Finding, 'issue'>, found: unknown): unknown {
-  // Rules between fields may depend on it: another text than the one meant breaks others of them.
+  // Rules between fields may depend on the value, and a wrong guess would break others.
   if (issue.code === 'custom' || !['string', 'number', 'boolean'].includes(typeof found)) return undefined;
   if (typeof found === 'string') {
     const [meant] = closestMatches(found, knownValues(issue));

@@ -1,6 +1,6 @@
 import type { SourceField, SourceNode, ValuePath } from './source-file.ts';
 
-/** A plain value and the positions of its parts; both are never changed in place, since aliases share parts. */
+/** A plain value, and the positions of its parts. Neither is ever changed in place, because aliases share parts. */
 export interface PositionedValue {
   readonly plain: unknown;
   readonly tree: SourceNode | undefined;
@@ -26,7 +26,7 @@ export function nodeAt(tree: SourceNode | undefined, path: ValuePath): SourceNod
   return at;
 }
 
-/** Applies an edit to the value at a path. A path that leads nowhere changes nothing. */
+/** Applies an edit to the value at a path. A path that does not exist changes nothing. */
 function editAt({ plain, tree }: PositionedValue, path: ValuePath, edit: Edit): PositionedValue {
   const [step, ...rest] = path;
   if (step === undefined) return edit({ plain, tree });
@@ -46,7 +46,7 @@ function editAt({ plain, tree }: PositionedValue, path: ValuePath, edit: Edit): 
   };
 }
 
-/** Own fields only: a name may be `__proto__`. */
+/** Only own fields are set, because a name may be `__proto__`. */
 const withField = (record: Record<string, unknown>, name: string, value: unknown): Record<string, unknown> =>
   Object.fromEntries([...Object.entries(record).filter(([key]) => key !== name), [name, value]]);
 
@@ -55,15 +55,15 @@ const withFieldNode = (tree: SourceNode | undefined, name: string, field: Source
   fields: new Map([...(tree?.fields ?? []), [name, field]]),
 });
 
-/** Replaces the value at a path; its position stays. */
+/** Replaces the value at a path. Its position stays. */
 export const replaceAt = (value: PositionedValue, path: ValuePath, plain: unknown): PositionedValue =>
   editAt(value, path, ({ tree }) => ({
     plain,
-    // A list of one entry has the position of the entry.
+    // A list of one entry gets the position of that entry.
     tree: Array.isArray(plain) && tree !== undefined && tree.items === undefined ? { ...tree, items: [tree] } : tree,
   }));
 
-/** Adds a value that the file does not have. */
+/** Adds a value that is not in the file. */
 export const addStandIn = (value: PositionedValue, path: ValuePath, plain: unknown): PositionedValue =>
   editAt(value, path.slice(0, -1), (parent) => {
     const name = String(path.at(-1));
@@ -74,7 +74,7 @@ export const addStandIn = (value: PositionedValue, path: ValuePath, plain: unkno
     };
   });
 
-/** Removes a field or an entry of a list. Those behind the entry keep the index of the file as their `step`. */
+/** Removes a field or an entry of a list. Entries after it keep their index in the file as `step`. */
 export const removeAt = (value: PositionedValue, path: ValuePath): PositionedValue =>
   editAt(value, path.slice(0, -1), ({ plain, tree }) => {
     const step = path.at(-1);
@@ -95,7 +95,7 @@ export const removeAt = (value: PositionedValue, path: ValuePath): PositionedVal
     };
   });
 
-/** Moves a field to another mapping or name, where diagnostics still show its place and name in the file. */
+/** Moves a field to another mapping or name. Diagnostics still show its place and name in the file. */
 export function moveField(value: PositionedValue, from: ValuePath, to: ValuePath): PositionedValue {
   const name = String(from.at(-1));
   const parent = nodeAt(value.tree, from.slice(0, -1));
@@ -112,7 +112,7 @@ export function moveField(value: PositionedValue, from: ValuePath, to: ValuePath
   });
 }
 
-/** The path in the file of a value at `path`. */
+/** The path in the file of the value at `path`. */
 export function originalPath(tree: SourceNode | undefined, path: ValuePath): ValuePath {
   let at = tree;
   return path.map((step) => {

@@ -9,7 +9,7 @@ export interface ParsedSource<T> {
   readonly source: SourceFile;
   /** Absent if there is any diagnostic. */
   readonly value?: T;
-  /** With diagnostics: what could be read beside them, for further checks. Never used for anything else. */
+  /** If there are diagnostics: what could be read, for further checks only. */
   readonly partial?: PartialValue<T>;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -48,7 +48,7 @@ function parseText<Schema extends z.ZodType>(
   const structure = checkStructure(yaml);
   const found = structure.diagnostics;
   if (!structure.aliasesResolve) return { source, diagnostics: limitDiagnostics(source, found) };
-  // The expansion of aliases is limited by `checkStructure`.
+  // `checkStructure` limits the expansion of aliases.
   const plain: unknown = yaml.document.toJS({ maxAliasCount: -1 });
   const { value, partial, diagnostics, more } = checkSchema({
     source,
@@ -68,7 +68,7 @@ const MAX_FILE_DIAGNOSTICS = 100;
 
 /**
  * The first diagnostics, and one that counts the others.
- * @param more number of diagnostics not in the list
+ * @param more number of further diagnostics that are not in the list
  */
 export function limitDiagnostics(
   source: SourceFile,
@@ -95,7 +95,7 @@ export function limitDiagnostics(
   ];
 }
 
-/** A diagnostic at a path of a source, for rules outside its schema: the allow-lists, the catalog. */
+/** A diagnostic at a path in a file, for rules outside its schema: allow-lists, catalog. */
 export const diagnosticAt = (source: SourceFile, path: ValuePath, text: DiagnosticText): Diagnostic => ({
   file: source.file,
   ...locate(source, path),
@@ -103,9 +103,9 @@ export const diagnosticAt = (source: SourceFile, path: ValuePath, text: Diagnost
   ...text,
 });
 
-/** Spaces that look like a plain one and are none for YAML. */
+/** Spaces that look like an ordinary one, but are not spaces in YAML. */
 const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
-/** Characters without a shape, joiners included. */
+/** Invisible characters, including joiners. */
 const SHAPELESS = new RegExp(`${INVISIBLE.source}|[\\u200c\\u200d]`, 'g');
 const ANY = new RegExp(`${SPACES.source}|${SHAPELESS.source}`, 'g');
 
@@ -118,23 +118,23 @@ const NAMES: Readonly<Record<string, string>> = {
   '\u00ad': 'a soft hyphen',
 };
 
-/** Lines that are tried one by one; further ones count as mistakes. */
+/** The most lines that are tried one by one. Further ones all count as mistakes. */
 const MAX_LINES = 50;
 
 interface Diagnosed {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A syntax error counts more than all others: they are shown without it only. */
+/** A syntax error counts more than all others, because they are shown only if there is none. */
 const severity = ({ diagnostics }: Diagnosed): number =>
   diagnostics.reduce((sum, { code }) => sum + (code?.startsWith('yaml.') ? 1_000 : 1), 0);
 
 /**
- * Names the invisible characters that errors of a file come from. Texts may have them, so that a line counts only if the file
- * has fewer errors with plain spaces there.
+ * Finds the invisible characters that cause errors in a file. Texts may contain some, so a line only counts if the file
+ * has fewer errors with ordinary spaces in it.
  *
  * @param parse reads a text of the file
- * @returns the result for the corrected text, with a diagnostic for each such line; undefined where none is to blame
+ * @returns the result for the corrected text, with a diagnostic for each such line; undefined if no line is the cause
  */
 function correctInvisible<Parsed extends Diagnosed>(
   file: string,

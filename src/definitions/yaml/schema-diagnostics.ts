@@ -20,7 +20,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 const countEntries = (count: number | bigint) => (Number(count) === 1 ? '1 entry' : `${count} entries`);
 
 /**
- * The expected value as the end of `expected …`, which is the form of all messages of our schemas. Used for schemas
+ * The expected value as the end of `expected …`, the form of all messages in our schemas. It is used for schemas
  * without a message, in place of zod's own sentences.
  */
 export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
@@ -30,7 +30,7 @@ export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_value':
       return oneOf(issue.values.map((value) => (typeof value === 'number' ? `the number ${value}` : String(value))));
     case 'unrecognized_keys':
-      // The field names: `findingsOf` splits them for the text and the suggestion.
+      // The names of the fields. `findingsOf` splits them for the text and the suggestion.
       return issue.inst instanceof z.ZodObject ? fieldsOf(issue.inst).join(' ') : '';
     case 'invalid_union':
       return Array.isArray(issue.options) ? oneOf(issue.options.map(String)) : 'another value';
@@ -50,7 +50,10 @@ const fieldsOf = (schema: z.ZodObject): string[] => Object.keys(schema.shape);
 const oneOf = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;
 
-/** If a union's input has the shape of exactly one option, the issues inside that option; else the union's issue. */
+/**
+ * If a union's input has the shape of exactly one option, the issues inside that option; otherwise the union's own
+ * issue.
+ */
 function flattenUnion(issue: Issue, base: ValuePath = []): { issue: Issue; path: ValuePath }[] {
   const path = [...base, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))];
   if (issue.code === 'invalid_union') {
@@ -64,7 +67,7 @@ function flattenUnion(issue: Issue, base: ValuePath = []): { issue: Issue; path:
   return [{ issue, path }];
 }
 
-/** A field for a secret, whose value is never shown. */
+/** Whether a path leads to a field for a secret, whose value is never shown. */
 const isSecretPath = (path: ValuePath) => path.some((step) => typeof step === 'string' && isSecretField(step));
 
 /** An issue without its position. */
@@ -86,8 +89,8 @@ export function findingsOf(issues: readonly Issue[]): Finding[] {
 }
 
 /**
- * A finding as a diagnostic.
- * @param value the value that the schema was given
+ * Makes a diagnostic from a finding.
+ * @param value the value that the schema validated
  */
 export function findingDiagnostic(source: SourceFile, value: unknown, { issue, path, known }: Finding): Diagnostic {
   if (known !== undefined) return unknownFieldDiagnostic(source, path, known);
@@ -109,7 +112,7 @@ function unknownFieldDiagnostic(source: SourceFile, path: ValuePath, known: read
   };
 }
 
-/** A key of a mapping with free keys. */
+/** A diagnostic about a key in a mapping with free keys. */
 function keyDiagnostic(source: SourceFile, path: ValuePath, expected: string): Diagnostic {
   const key = String(path.at(-1));
   return {
@@ -144,7 +147,7 @@ function valueDiagnostic(source: SourceFile, path: ValuePath, found: unknown, is
   };
 }
 
-/** The texts that an issue allows, as far as they are a list. */
+/** The texts that an issue allows, if they are a fixed list. */
 export const knownValues = (issue: Issue): readonly string[] =>
   issue.code === 'invalid_value'
     ? issue.values.filter((value) => typeof value === 'string')
@@ -159,7 +162,7 @@ const candidates = (params: Record<string, unknown>): readonly string[] =>
       ? params.near.map(String)
       : [];
 
-/** What older versions of YAML read as true or false. */
+/** Words that older versions of YAML read as true or false. */
 export const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['yes', true],
   ['on', true],

@@ -14,31 +14,29 @@ import {
 } from 'yaml';
 import { looksLikeSecret } from './secret-detection.ts';
 
-/**
- * A YAML file with the positions of its values. Plain data, so that threads can exchange it.
- */
+/** A YAML file, with the positions of its values. Plain data, so that it can be sent between threads. */
 export interface SourceFile {
-  /** As in diagnostics. */
+  /** The name in diagnostics. */
   readonly file: string;
   readonly text: string;
   /** Offsets at which the lines start. */
   readonly lines: Uint32Array;
-  /** Absent for a file without a value. */
+  /** Absent if the file has no value. */
   readonly tree?: SourceNode;
 }
 
-/** Position of a value. An alias has the fields and items of its anchor. */
+/** The position of a value. An alias has the fields and items of its anchor. */
 export interface SourceNode {
   readonly offset?: number;
-  /** Behind the last character of the value. */
+  /** The offset after the last character of the value. */
   readonly end?: number;
   /** A field without a value (`title:`). */
   readonly empty?: true;
   readonly fields?: ReadonlyMap<string, SourceField>;
   readonly items?: readonly (SourceNode | undefined)[];
-  /** Key or index in the file, where a corrected value has another one. */
+  /** Key or index in the file, if the corrected value has another one. */
   readonly step?: string | number;
-  /** Not in the file: replaces a value that is missing or invalid. */
+  /** Not in the file: it replaces a value that is missing or invalid. */
   readonly standIn?: true;
 }
 
@@ -51,7 +49,7 @@ export interface SourceField {
 
 export interface ParsedYaml {
   readonly source: SourceFile;
-  /** With syntax errors in `errors` and `warnings`. */
+  /** It lists syntax errors in `errors` and `warnings`. */
   readonly document: Document;
   /** Set if parsing ended early. */
   readonly stoppedAt?: ParseStop;
@@ -60,13 +58,16 @@ export interface ParsedYaml {
 /** Keys and indexes from the root to a value, e.g. `['sections', 2, 'metrics', 0]`. */
 export type ValuePath = readonly (string | number)[];
 
-/** Line and column, both from 1. */
+/** Line and column, both counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** Nested collections. A definition needs ten; the composer recurses, and some thousands overflow the stack. */
+/**
+ * The deepest nesting of collections. A definition needs ten. The composer is recursive, and a few thousand overflow
+ * the stack.
+ */
 const MAX_DEPTH = 64;
 
 /** Parses YAML 1.2 with core types only. */
@@ -83,7 +84,7 @@ function composeDocument(text: string): { document?: Document; stop?: ParseStop 
     version: '1.2',
     schema: 'core',
     stringKeys: true,
-    // Its check is quadratic; ours is in `yaml-diagnostics.ts`.
+    // The library's check is quadratic. Ours is in `yaml-diagnostics.ts`.
     uniqueKeys: false,
     logLevel: 'silent',
   });
@@ -110,8 +111,8 @@ function composeDocument(text: string): { document?: Document; stop?: ParseStop 
 }
 
 /**
- * The parser creates an `Error` for every syntax error, possibly for each character; their unused stack traces took six
- * times as long as the rest.
+ * Suppresses stack traces: the parser creates an `Error` for every syntax error, possibly for each character, and their
+ * unused stack traces took six times as long as the rest.
  */
 function withoutStackTraces<T>(read: () => T): T {
   const { stackTraceLimit } = Error;
@@ -123,14 +124,16 @@ function withoutStackTraces<T>(read: () => T): T {
   }
 }
 
-/** Counted from the text: when the parser recovers from an error, it skips line breaks without reporting them. */
+/**
+ * Counted from the text, because the parser skips line breaks without reporting them when it recovers from an error.
+ */
 function lineStarts(text: string): Uint32Array {
   const starts: number[] = [];
   for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) starts.push(start);
   return Uint32Array.from(starts);
 }
 
-/** @param anchors targets of aliases further down */
+/** @param anchors the targets of aliases further down */
 function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode | undefined {
   if (!isNode(node)) return undefined;
   const [offset, end] = node.range ?? [];
@@ -155,7 +158,7 @@ function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<S
     const inner = sourceTree(value, anchors);
     if (!isScalar(key)) continue;
     const [start, end] = key.range ?? [];
-    // Of duplicate fields, which are an error, the last one counts, as for the value.
+    // Duplicate fields are an error. The last one counts, as in the value.
     fields.set(String(key.value), {
       ...(start === undefined || end === undefined ? {} : { key: start, keyEnd: end }),
       ...(inner === undefined ? {} : { value: inner }),
@@ -164,13 +167,13 @@ function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<S
   return fields;
 }
 
-/** Parsing ended at this offset: nested too deeply, or at a second document. */
+/** Where parsing ended early, because of deep nesting or a second document. */
 export interface ParseStop {
   readonly offset: number;
   readonly why: 'depth' | 'documents';
 }
 
-/** The position of an offset of the text; never past its end. */
+/** The position of an offset in the text, never after its end. */
 export function positionOf({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, offset: number): Position {
   const at = Math.min(Math.max(offset, 0), text.length);
   let [low, high] = [0, lines.length - 1];
@@ -182,7 +185,7 @@ export function positionOf({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, 
   return { line: low + 1, column: at - (lines[low] ?? 0) + 1 };
 }
 
-/** A secret may have been written as the name of a field. */
+/** Hides a field name that looks like a secret. */
 export const shownStep = (step: string | number): string | number =>
   typeof step === 'string' && looksLikeSecret(step) ? '(not shown)' : step;
 
@@ -193,9 +196,9 @@ export interface Location extends Position {
 }
 
 /**
- * Position of the value at `path`. A missing field has the start of its parent, a field without a value that of its name. An
- * alias has the position of its use; the values in it have their own positions.
- * @param at `key`: position of the field's name, for unknown fields
+ * Finds the position of the value at `path`. A missing field has the start of its parent, a field without a value the
+ * start of its name. An alias has the position where it is used, but the values in it have their own positions.
+ * @param at `key`: the position of the field's name, for unknown fields
  */
 export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' = 'value'): Location {
   let node = source.tree;
@@ -211,7 +214,7 @@ export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' 
     const hasValue = child?.offset !== undefined && child.empty !== true && !wantsKey;
     const start = hasValue ? child.offset : field?.key;
     if (start === undefined) {
-      // Missing: its parent has no extent that is worth showing.
+      // The field is missing: showing its whole parent would not help.
       found = false;
       end = 0;
       continue;
@@ -226,16 +229,16 @@ export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' 
 export interface VisitedNode {
   readonly node: unknown;
   readonly path: ValuePath;
-  /** Set for a field's name. */
+  /** Set if the node is a field's name. */
   readonly isKey: boolean;
   /** The enclosing collections. */
   readonly ancestors: readonly unknown[];
 }
 
-/** All nodes in the order of the text, field names before values. Aliases are not followed. */
+/** All nodes in the order of the text, with field names before values. Aliases are not followed. */
 export function walkNodes(root: unknown): readonly VisitedNode[] {
   const visited: VisitedNode[] = [];
-  // A list and no nested generators, each of which hands on every node below it.
+  // Fills a list, because with nested generators each would pass on every node below it.
   const visit = (node: unknown, path: ValuePath, ancestors: readonly unknown[]): void => {
     visited.push({ node, path, isKey: false, ancestors });
     if (!isCollection(node)) return;

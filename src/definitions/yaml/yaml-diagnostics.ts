@@ -3,16 +3,19 @@ import { comparePositions, type Diagnostic, type DiagnosticText } from '../diagn
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
 import { type ParsedYaml, positionOf, type SourceFile, shownStep, type ValuePath, walkNodes } from './source-file.ts';
 
-/** Aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
+/** The most aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
 const MAX_ALIASES = 100;
 
 /**
- * Total number of values that aliases expand to: a hundred times the longest list of a filter. The thread's deadline limits
- * the time for reading them.
+ * The most values that all aliases expand to: a hundred times the longest list of a filter. The thread's deadline
+ * limits the time to read them.
  */
 const MAX_ALIASED_VALUES = 100_000;
 
-/** Hints by code of a syntax error. The parser's messages are not used: they quote the text, which may contain a secret. */
+/**
+ * Hints by code of the syntax error. The parser's messages are not used, because they quote the text, which may contain
+ * a secret.
+ */
 const SYNTAX_HINTS: Readonly<Record<string, readonly [expected: string, next: string]>> = {
   BAD_ALIAS: ['the name of an anchor after "*"', 'quote the text if the "*" belongs to it'],
   BAD_DIRECTIVE: ['no directive (a line that starts with "%")', 'remove the line'],
@@ -108,13 +111,13 @@ const STOP_HINTS = {
   },
 } as const;
 
-/** A limit of reading that ended the file early; undefined if none was reached. */
+/** The limit at which reading ended early; undefined if none was reached. */
 export const stopDiagnostic = ({ source, stoppedAt }: ParsedYaml): Diagnostic | undefined =>
   stoppedAt === undefined
     ? undefined
     : offsetDiagnostic(source, stoppedAt.offset, { code: 'yaml.syntax', ...STOP_HINTS[stoppedAt.why] });
 
-/** Texts in quotes, for errors at their end. */
+/** The ranges of quoted texts, to find errors at their ends. */
 function quotedRanges(root: unknown): readonly (readonly [start: number, end: number])[] {
   return walkNodes(root).flatMap(({ node }) => {
     if (!isScalar(node) || !node.type?.startsWith('QUOTE_')) return [];
@@ -123,7 +126,7 @@ function quotedRanges(root: unknown): readonly (readonly [start: number, end: nu
   });
 }
 
-/** Offset of a "-" directly before a text at the beginning of a line, in or at the start of a plain scalar. */
+/** The offset of a "-" directly before a text at the beginning of a line, inside a plain scalar or at its start. */
 function entryWithoutSpace(text: string, start: number, end: number): number | undefined {
   let lineStart = start;
   while (text[lineStart - 1] === ' ') lineStart -= 1;
@@ -136,11 +139,13 @@ function entryWithoutSpace(text: string, start: number, end: number): number | u
 interface SyntaxError {
   readonly offset: number;
   readonly text: DiagnosticText;
-  /** About the place of a line or a part of it: may follow from an error in the line before. */
+  /** The error is about the position of a line or a part of it, so it may follow from an error in the line before. */
   readonly placing?: boolean;
 }
 
-/** Valid YAML that is almost certainly a mistake: texts that begin with "*", and list entries without a space after "-". */
+/**
+ * Valid YAML that is almost certainly a mistake: texts that begin with "*", and list entries without a space after "-".
+ */
 const likelyMistakes = (root: unknown, text: string): SyntaxError[] =>
   walkNodes(root).flatMap(({ node }): SyntaxError[] => {
     if (!isNode(node)) return [];
@@ -153,7 +158,7 @@ const likelyMistakes = (root: unknown, text: string): SyntaxError[] =>
 
 const PLACING = /^(UNEXPECTED_TOKEN|BAD_INDENT|MISSING_CHAR|BLOCK_|MULTILINE_|NON_STRING_KEY)/;
 
-/** The parser's errors. A quote that is not closed is reported at the end of the file, and shown where it opens. */
+/** The parser's errors. An unclosed quote is reported at the end of the file, but shown where it opens. */
 function parserErrors({ contents, errors, warnings }: ParsedYaml['document']): SyntaxError[] {
   const found = [...errors, ...warnings];
   const unclosed = found.findLast(({ code }) => code === 'MISSING_CHAR');
@@ -166,7 +171,7 @@ function parserErrors({ contents, errors, warnings }: ParsedYaml['document']): S
   });
 }
 
-/** A usual mistake that a line with an error shows by itself, and its column from 0. */
+/** A common mistake that is visible in the line with the error, and its column, counted from 0. */
 function mistakeIn(line: string): { readonly column: number; readonly text: DiagnosticText } | undefined {
   const tab = /^ *\t/.exec(line);
   if (tab !== null) return { column: tab[0].length - 1, text: TAB };
@@ -175,7 +180,7 @@ function mistakeIn(line: string): { readonly column: number; readonly text: Diag
   return column === -1 ? undefined : { column, text: UNQUOTED_TEMPLATE };
 }
 
-/** All syntax errors, one per line. Without any, the values can be read. */
+/** All syntax errors, one per line. If there are none, the values can be read. */
 export function syntaxDiagnostics({ source, document }: ParsedYaml): readonly Diagnostic[] {
   const found = [...parserErrors(document), ...likelyMistakes(document.contents, source.text)];
   if (found.length === 0) return [];
@@ -199,7 +204,7 @@ export function syntaxDiagnostics({ source, document }: ParsedYaml): readonly Di
     .filter(({ line }, index, all) => line !== all[index - 1]?.line);
 }
 
-/** Errors of the document's structure, and the paths of literal secrets. */
+/** Errors in the document's structure, and the paths of literal secrets. */
 export interface StructureCheck {
   readonly diagnostics: readonly Diagnostic[];
   readonly secretPaths: readonly ValuePath[];
@@ -210,7 +215,7 @@ export interface StructureCheck {
 const SECRET_HINT =
   'put the value into the environment or a file and write { env: NAME } or { file: PATH } here; if it was ever committed, replace it';
 
-/** Duplicate fields, invalid aliases, and secrets: what a schema cannot check or must not print. */
+/** Checks what a schema cannot check or must not print: duplicate fields, invalid aliases, and secrets. */
 export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' | 'document'>): StructureCheck {
   const diagnostics: Diagnostic[] = [];
   const secretPaths: ValuePath[] = [];
@@ -295,7 +300,7 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
   return { diagnostics, secretPaths, aliasesResolve };
 }
 
-/** Counts the values that an alias stands for; those of aliases in it were counted when it was met. */
+/** Counts the values that an alias stands for. Aliases inside them were counted earlier. */
 function aliasedValueCounter(): (alias: unknown, target: unknown) => number {
   const counted = new Map<unknown, number>();
   const count = (node: unknown): number => {
@@ -312,7 +317,7 @@ function aliasedValueCounter(): (alias: unknown, target: unknown) => number {
   };
 }
 
-/** The field a value belongs to, for a value in a list too. */
+/** The field that a value belongs to, also if the value is in a list. */
 const fieldOf = (path: ValuePath): string | undefined =>
   path.findLast((step): step is string => typeof step === 'string');
 const quoted = (name: string) => (looksLikeSecret(name) ? 'a name (not shown)' : JSON.stringify(name.slice(0, 60)));

@@ -3,10 +3,11 @@ import { z } from 'zod';
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
- * A duration: seconds, or a number with a unit: `90`, `30s`, `15m`, `1h`, `3d`. Parsed to seconds, which are valid input too.
- * @param description of the expected value, for diagnostics
- * @param min seconds
- * @param max seconds
+ * The schema of a duration: seconds, or a number with a unit: `90`, `30s`, `15m`, `1h`, `3d`. Parsed to seconds, which
+ * are valid input as well.
+ * @param description the expected value, for diagnostics
+ * @param min in seconds
+ * @param max in seconds
  */
 export function durationSchema(description: string, min: number, max: number) {
   const seconds = z.int(description).min(min, description).max(max, description);
@@ -32,7 +33,7 @@ export function formatDurationLiteral(seconds: number): string {
   return `${seconds / size}${unit}`;
 }
 
-/** Seconds. At least one rate-limit window. */
+/** In seconds. At least one rate-limit window. */
 const MIN_DEADLINE_S = 60;
 const MAX_DEADLINE_S = 7 * 86_400;
 
@@ -42,7 +43,7 @@ export const deadlineSchema = durationSchema(
   MAX_DEADLINE_S,
 );
 
-/** Seconds. A response is never used on another day than its own. */
+/** In seconds. A response is never used on another day than its own. */
 const MAX_MAX_AGE_S = 24 * 3600;
 
 export const maxAgeSchema = durationSchema(

@@ -3,7 +3,10 @@ import { memoize } from '../../../base/memoize.ts';
 import { stripInvisible } from '../../../base/text/bidi.ts';
 import { LANGUAGES } from '../../../i18n/messages.ts';
 
-/** Ids of organizations, reports and sections: they are names of folders, files and sheets on every system. */
+/**
+ * The form of ids of organizations, reports and sections. They must be valid names of folders, files and sheets on
+ * every system.
+ */
 export const ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 export const ID_DESCRIPTION = 'lower-case letters, digits, "-" and "_" (at most 63, starting with a letter or digit)';
 
@@ -11,10 +14,10 @@ export const idSchema = z.string().regex(ID_PATTERN, ID_DESCRIPTION);
 
 const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** One line of text. A line break in a subject or a file name would let a value pass for something else. */
+/** One line of text. A line break in a subject or a file name could make a value look like something else. */
 export const lineSchema = (max: number) => singleLine(z.string(), max);
 
-/** A line that readers of reports see: without direction controls and invisible characters. */
+/** A line that readers of reports see, without direction controls and invisible characters. */
 export const printedLineSchema = (max: number) => singleLine(z.string().overwrite(stripInvisible), max);
 
 const singleLine = (text: z.ZodString, max: number) =>
@@ -23,7 +26,10 @@ const singleLine = (text: z.ZodString, max: number) =>
     .max(max, `at most ${max} characters`)
     .refine((text) => !CONTROL_CHARACTER.test(text), 'a text on one line, without control characters');
 
-/** A URL without user and password, which would be secrets in the file. @param schemes e.g. `https:` */
+/**
+ * A URL without user and password, which would be secrets in the file.
+ * @param schemes e.g. `https:`
+ */
 export const urlSchema = (schemes: readonly string[]) =>
   lineSchema(2000).refine(
     (text) => {
@@ -34,33 +40,42 @@ export const urlSchema = (schemes: readonly string[]) =>
     `a URL, ${schemes.map((scheme) => `${scheme}//…`).join(' or ')}, without user and password`,
   );
 
-/** A text that may have several lines; readers of reports see it, as `printedLineSchema`. */
+/** A text for readers of reports that may have several lines; cleaned like `printedLineSchema`. */
 export const printedTextSchema = (max: number) =>
   z.string().overwrite(stripInvisible).min(1, 'a text that is not empty').max(max, `at most ${max} characters`);
 
-/** Letters first: `+01:00` is an offset, which knows no summer time and which the API refuses as a zone. */
+/**
+ * It begins with a letter: `+01:00` is an offset, which has no summer time, and which the API refuses as a time zone.
+ */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
 
-/** Whether this runtime knows the IANA zone, written as IANA writes it: the API is asked with the same letters. */
+/**
+ * Whether this runtime knows the IANA zone with exactly these letters. They matter because the same text is sent to the
+ * API.
+ */
 export const isZone = memoize((name: string): boolean => {
   if (!ZONE_NAME.test(name)) return false;
   try {
     const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-    // Intl reads any case; an alias (Asia/Kolkata) may resolve to another name, and only then the letters differ.
+    // Intl accepts any case. An alias (Asia/Kolkata) may resolve to another name. Only the same name in other letters
+    // is wrong.
     return known === name || known.toLowerCase() !== name.toLowerCase();
   } catch {
     return false;
   }
 }, 1_000);
 
-/** An IANA zone name, for periods and schedules. */
+/** The name of an IANA zone, for periods and schedules. */
 export const zoneSchema = z
   .string()
   .refine(isZone, { error: 'an IANA time zone such as Europe/Zurich or UTC', params: { near: 'zone' } });
 
 const EXAMPLE_LOCALES = ['en-GB', 'en-US', 'de-DE', 'de-AT', 'de-CH'] as const;
 
-/** A tag as BCP 47 writes it, of a language that we have words in: figures in one language and words in another mislead. */
+/**
+ * Whether a tag is in BCP 47's form, and in a language that Docket has texts for: figures in one language and words in
+ * another would mislead.
+ */
 function isLocale(tag: string): boolean {
   try {
     const { baseName, language } = new Intl.Locale(tag);
@@ -70,7 +85,7 @@ function isLocale(tag: string): boolean {
   }
 }
 
-/** How readers write numbers and dates, and the language of our own words. */
+/** How readers write numbers and dates, and the language of Docket's own texts. */
 export const localeSchema = z
   .string()
   .refine(isLocale, {
@@ -86,7 +101,7 @@ const SIZE_UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1024, MB: 1024 
 const SIZE_DESCRIPTION = 'a size up to 100 MB, e.g. 10MB or 500KB';
 const MAX_SIZE_BYTES = 100 * 1024 * 1024;
 
-/** `10MB`, `500KB` or bytes → bytes; undefined for anything else. */
+/** Parses `10MB`, `500KB` or a number of bytes to bytes; undefined for anything else. */
 export function parseSize(text: string): number | undefined {
   const [, digits, unit = 'B'] = SIZE_PATTERN.exec(text.trim()) ?? [];
   if (digits === undefined) return undefined;
@@ -101,6 +116,6 @@ export const sizeSchema = z
   )
   .describe('Bytes, or with a unit: 500KB, 10MB.');
 
-/** The bytes of a size that the schema let pass. */
+/** The bytes of a size that the schema accepted. */
 export const bytesOf = (size: z.infer<typeof sizeSchema>): number =>
   typeof size === 'number' ? size : (parseSize(size) ?? MAX_SIZE_BYTES);

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { lineSchema, printedLineSchema } from './primitives.ts';
 
-/** The units that durations are shown in, with their seconds. */
+/** The units in which durations are shown, with their seconds. */
 export const DURATION_UNITS = { minutes: 60, hours: 3_600, days: 86_400 } as const;
 export type DurationUnit = keyof typeof DURATION_UNITS;
 
-/** The unit that fits the largest of these durations, in seconds: below two hours, below two days, longer. */
+/**
+ * The unit for the largest of these durations (seconds): minutes below two hours, hours below two days, otherwise days.
+ */
 export function durationUnitFor(largest: number): DurationUnit {
   if (largest < 2 * DURATION_UNITS.hours) return 'minutes';
   return largest < 2 * DURATION_UNITS.days ? 'hours' : 'days';
@@ -16,12 +18,12 @@ const UNIT_NAMES = Object.keys(DURATION_UNITS) as [DurationUnit, ...DurationUnit
 const MAX_ENTRIES = 200;
 
 /**
- * What metrics are of, without the statistic at the end of their id: the median and the 90th percentile of one thing share
- * their unit.
+ * The measure of a metric: its id without the statistic at the end. The median and the 90th percentile of one measure
+ * share a unit.
  */
 export const measureOf = (metric: string): string => metric.replace(/_(?:p\d{1,3}|mean|avg|median|min|max)$/i, '');
 
-/** The unit of each metric, as written. Two of one thing must not differ. */
+/** The unit of each metric, as written. Two metrics of one measure must not differ. */
 export const unitsSchema = z
   .record(lineSchema(200), z.enum(UNIT_NAMES))
   .superRefine((units, context) => {
@@ -43,7 +45,7 @@ export const unitsSchema = z
     'The unit of a duration by metric: minutes, hours or days, everywhere in the report; in org.yaml, in all reports that say no other. Metrics that differ only in the statistic (`…_p50`, `…_p90`) share it. Absent: chosen from the largest total.',
   );
 
-/** Names by the id of what they rename. */
+/** Names, by the id that they replace. */
 export const labelsSchema = z
   .record(lineSchema(200), printedLineSchema(200))
   .refine((labels) => Object.keys(labels).length <= MAX_ENTRIES, `at most ${MAX_ENTRIES} labels`)
