@@ -1,20 +1,20 @@
 import { intlDateTimeFormat, intlNumberFormat } from '../base/text/intl.ts';
 import { startsWithRealDay } from '../base/time.ts';
 
-/** Formats numbers, days and lists by a locale (BCP 47). */
+/** Formats numbers, days and lists in a locale (BCP 47). */
 export interface LocaleFormatters {
   /** The ISO 3166 region of the locale, e.g. `GB`; undefined without one. */
   readonly region: string | undefined;
   readonly number: (value: number) => string;
-  /** With all of its decimals. */
+  /** A number with all its decimals. */
   readonly exactNumber: (value: number) => string;
-  /** `A, B and C` */
+  /** E.g. `A, B and C` */
   readonly all: (items: readonly string[]) => string;
-  /** `A, B or C` */
+  /** E.g. `A, B or C` */
   readonly any: (items: readonly string[]) => string;
-  /** A civil date (YYYY-MM-DD) in long form; other texts stay. */
+  /** A civil date (YYYY-MM-DD) in long form. Other texts stay unchanged. */
   readonly day: (date: string) => string;
-  /** An ISO instant in a time zone; other texts stay. */
+  /** An ISO instant in a time zone. Other texts stay unchanged. */
   readonly instant: (at: string, timezone: string) => string;
 }
 
@@ -39,13 +39,13 @@ export function localeFormatters(locale: string): LocaleFormatters {
   };
 }
 
-/** `1 row`, `12 rows` */
+/** E.g. `1 row`, `12 rows` */
 export const englishCounter =
   ({ number }: Pick<LocaleFormatters, 'number'>) =>
   (count: number, one: string, many = `${one}s`): string =>
     `${number(count)} ${count === 1 ? one : many}`;
 
-/** „…“, in Switzerland and Liechtenstein «…». */
+/** Quotes a text: „…“, in Switzerland and Liechtenstein «…». */
 export const germanQuotes =
   ({ region }: Pick<LocaleFormatters, 'region'>) =>
   (text: string): string =>

@@ -36,7 +36,7 @@ const englishMessages = (to: LocaleFormatters) => ({
 });
 export type Words = ReturnType<typeof englishMessages>;
 
-/** Every message in German, formal (Sie), spelled without the letter that Switzerland does not use. */
+/** Every message in German, formal (Sie), without the letter ß, which Switzerland does not use. */
 const germanMessages = (to: LocaleFormatters): Words => ({
   notes: deNotes(to),
   table: deTable(to),
@@ -56,13 +56,13 @@ type Language = keyof typeof BY_LANGUAGE;
 /** The supported languages, ISO 639. */
 export const LANGUAGES: readonly string[] = Object.keys(BY_LANGUAGE);
 
-/** The supported language of a locale; English for another one, which `localeSchema` rejects in definitions. */
+/** The supported language of a locale; English for others, which `localeSchema` rejects in definitions. */
 export function languageOf(locale: string): Language {
   const { language } = new Intl.Locale(locale);
   return Object.hasOwn(BY_LANGUAGE, language) ? (language as Language) : 'en';
 }
 
-/** Locales in use at a time. */
+/** More than the number of locales in use at a time. */
 const MAX_CACHED_LOCALES = 50;
 
 const cachedMessages = memoize(
@@ -71,8 +71,8 @@ const cachedMessages = memoize(
 );
 
 /**
- * Docket's messages in the language of a locale. Labels of the API are not translated. Cached: a scorecard asks for them
- * for every figure.
+ * Docket's messages in the language of a locale. The API's labels are not translated. Cached, because a scorecard needs
+ * them for every figure.
  * @param locale BCP 47
  */
 export const messagesFor = (locale: string = DEFAULT_LOCALE): Words => cachedMessages(locale);

@@ -1,6 +1,6 @@
 import type { Granularity } from '../contract/report.ts';
 
-/** What figures are compared with, and from where on figures to date are. */
+/** What figures are compared with. */
 export type ComparedWith = 'previous_period' | 'previous_year';
 export type ToDateUnit = 'year' | 'fiscal_year' | 'quarter';
 
@@ -10,29 +10,29 @@ export type NotComparedReason = 'unfinished' | 'no_partner' | 'partial' | 'weekd
 /** Buckets whose change is not shown. */
 export interface UnlikeBuckets {
   readonly reason: NotComparedReason;
-  /** Of which comparisons; empty where it holds for all of the table. */
+  /** The comparisons that this concerns; empty if it concerns the whole table. */
   readonly kinds: readonly ComparedWith[];
-  /** Whether the first bucket of the table is among them, the last, and others. */
+  /** Whether these buckets include the first of the table, the last, and others. */
   readonly first: boolean;
   readonly last: boolean;
   readonly others: boolean;
 }
 
-/** Totals that are not compared, or although their ranges are unlike or differ in length. */
+/** Totals that are not compared, or that are compared although their ranges differ. */
 export interface UnlikeTotals {
   readonly kind: ComparedWith;
   readonly compared: boolean;
   readonly reason: NotComparedReason | null;
-  /** Of the range and of the compared one, where they differ. */
+  /** The number of days in the range and in the compared range, if they differ. */
   readonly days: readonly [number, number] | null;
-  /** Readings: the counts of the last days are compared. */
+  /** The figures are readings: the counts of the last days are compared. */
   readonly ofReadings?: true;
 }
 
 /** Requested data that is missing in the response: a column by its label, or figures of metrics by their ids. */
 export type MissingData =
   | { readonly of: 'column'; readonly label: string }
-  /** No metrics means all. */
+  /** Without metrics: all of them. */
   | {
       readonly of: 'previous' | 'previous_totals' | 'year_before' | 'year_before_totals' | 'to_date' | 'trend';
       readonly metrics: readonly string[];
@@ -79,7 +79,7 @@ interface AnswerConflict extends Range {
   readonly timezone: string;
 }
 
-/** Every note with the parameters of its sentence. Days are civil dates, instants ISO 8601. */
+/** Every note, with the parameters of its sentence. Days are civil dates, instants ISO 8601. */
 export interface NoteParams {
   readonly cut_piece: undefined;
   readonly cut: { readonly rows: number };
@@ -93,11 +93,11 @@ export interface NoteParams {
   /** Null: one row for the whole range. */
   readonly granularity_mismatch: { readonly asked: Granularity | null; readonly got: string | null };
   readonly compare_range_mismatch: { readonly expected: Range; readonly got: Range };
-  /** Metrics whose column has another unit than the catalog says. */
+  /** Metrics with a column whose unit differs from the catalog. */
   readonly unit_mismatch: {
     readonly columns: readonly { readonly label: string; readonly expected: string; readonly got: string }[];
   };
-  /** Columns that are described otherwise than in the catalog: `got` is the label, kind, type or unit. */
+  /** Columns whose description differs from the catalog: `got` is the label, kind, type or unit. */
   readonly column_mismatch: {
     readonly columns: readonly {
       readonly label: string;
@@ -105,14 +105,14 @@ export interface NoteParams {
       readonly got: string;
     }[];
   };
-  /** The number of impossible figures and the first one; `bucket` is null for totals and without granularity. */
+  /** The number of impossible figures, and the first of them. `bucket` is null for totals and without granularity. */
   readonly invalid_value: {
     readonly figures: number;
     readonly label: string;
     readonly value: number;
     readonly bucket: string | null;
   };
-  /** Medians above the 90th percentile of the same thing, which is `other`; the first one. */
+  /** Medians above the 90th percentile of the same measure, which is `other`: the first of them. */
   readonly median_above_p90: {
     readonly figures: number;
     readonly label: string;
@@ -122,7 +122,7 @@ export interface NoteParams {
   readonly null_count: { readonly figures: number; readonly label: string; readonly bucket: string | null };
   readonly missing_rows: { readonly rows: number; readonly first: RowKey };
   readonly duplicate_rows: { readonly rows: number; readonly first: RowKey };
-  /** Rows of a bucket that was not requested. `first` is null for a row without a bucket. */
+  /** Rows with a bucket that was not requested. `first` is null for a row without a bucket. */
   readonly unexpected_buckets: { readonly rows: number; readonly first: string | null };
   /** Rows of groups that the filter excludes. */
   readonly filter_mismatch: { readonly rows: number; readonly dimension: string; readonly value: string };
@@ -136,7 +136,7 @@ export interface NoteParams {
       readonly previous: boolean;
     }[];
   };
-  /** Totals that their rows rule out. Null: undefined. */
+  /** Totals that contradict their rows. Null: undefined. */
   readonly total_outside: {
     readonly totals: readonly {
       readonly label: string;
@@ -146,11 +146,14 @@ export interface NoteParams {
       readonly previous: boolean;
     }[];
   };
-  /** One figure in two answers; the first of `figures`. `at` has when both were computed, where that may be the reason. */
+  /**
+   * A figure with two different values in two responses: the first of `figures`. `at` says when both were computed, if
+   * that may be the reason.
+   */
   readonly answers_differ: AnswerConflict;
-  /** A figure to date (`other`) is less than that of days within it. */
+  /** A figure to date (`other`) is smaller than a figure for some of its days. */
   readonly to_date_below: AnswerConflict;
-  /** The figures of these metrics are the same as those that they are compared with. */
+  /** The figures of these metrics equal those that they are compared with. */
   readonly figures_repeated: {
     readonly labels: readonly string[];
     readonly kind: ComparedWith;
@@ -166,7 +169,10 @@ export interface NoteParams {
   readonly period_running: undefined;
   readonly buckets_running: { readonly granularity: Granularity | null; readonly days: readonly string[] };
   readonly buckets_to_come: { readonly granularity: Granularity | null; readonly days: readonly string[] };
-  /** Rows that the service says have ended, or run, against the dates; the first: its bucket, and whether it was running. */
+  /**
+   * Rows that the service marks as ended or running although the dates say otherwise. For the first: its bucket, and
+   * whether it was running.
+   */
   readonly partial_mismatch: { readonly rows: number; readonly bucket: string | null; readonly running: boolean };
   /** The first bucket, the last or both include days outside the period. */
   readonly buckets_clipped: {
@@ -177,7 +183,7 @@ export interface NoteParams {
   readonly undefined_cells: { readonly labels: readonly string[] };
   /** Current counts in a backfill, or requested more than a day after the run was due. `due` is an ISO instant. */
   readonly counts_undefined: { readonly why: 'backfill' | 'late'; readonly due: string; readonly timezone: string };
-  /** Values are readings of the last day of each bucket; `at` is the instant of the latest. */
+  /** The values are readings of the last day of each bucket. `at` is the instant of the latest one. */
   readonly read_at: { readonly at: string; readonly timezone: string; readonly granularity: Granularity };
   /** Days without a reading. */
   readonly readings_missing: { readonly days: readonly string[] };
@@ -199,15 +205,15 @@ export interface NoteParams {
   readonly no_figures_before: { readonly first: string };
   readonly no_data_before: { readonly label: string; readonly first: string };
   readonly data_from: { readonly label: string; readonly first: string };
-  /** Compared days have no data: the comparison is undefined. */
+  /** There is no data for the compared days, so the comparison is undefined. */
   readonly not_compared_before: { readonly label: string; readonly first: string };
   /** A target that cannot be compared with the metric's figures. */
   readonly target_mismatch: { readonly label: string; readonly target: string; readonly unit: string };
-  /** Days of the year or quarter to date have no data. */
+  /** There is no data for some days of the year or quarter to date. */
   readonly to_date_from: { readonly label: string; readonly first: string };
   readonly unlike_rows: { readonly granularity: Granularity; readonly reasons: readonly UnlikeBuckets[] };
   readonly unlike_totals: { readonly totals: readonly UnlikeTotals[]; readonly several: boolean };
-  /** Figures of past periods still change, such as those of cohorts. */
+  /** Figures of past periods still change, like those of cohorts. */
   readonly provisional: { readonly labels: readonly string[] };
   readonly unknown_unit: { readonly label: string; readonly unit: string };
   readonly list_changed: { readonly counts: readonly number[]; readonly seen: number };
@@ -230,13 +236,13 @@ export const plainCommentText = <Id extends keyof NoteParams>(
   { id, of }: NoteMessage<Id>,
 ): string => words.notes[id](of);
 
-/** A filter by ids, which tell apart what labels may not. */
+/** A filter by ids, because labels may be ambiguous. */
 interface FilterIds {
   readonly dimension: string;
   readonly values: readonly string[];
 }
 
-/** A filter as data, with the catalog's labels. `of` is absent in figures that 0.2.0 has stored. */
+/** A filter as data, with the catalog's labels. `of` is absent in figures that version 0.2.0 stored. */
 export type FilterDescription =
   | { readonly is: readonly string[]; readonly label: string; readonly of?: FilterIds }
   | { readonly isNot: readonly string[]; readonly label: string; readonly of?: FilterIds }

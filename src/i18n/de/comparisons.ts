@@ -1,7 +1,7 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { ComparedWith, NotComparedReason, ToDateUnit, UnlikeBuckets, UnlikeTotals } from '../note.ts';
 
-/** As a part of a header. */
+/** Used as part of a header. */
 export const COMPARED_WITH: Readonly<Record<ComparedWith, string>> = {
   previous_period: 'Vorperiode',
   previous_year: 'Vorjahr',
@@ -18,7 +18,7 @@ export const TO_DATE_UNITS: Readonly<Record<ToDateUnit, string>> = {
   quarter: 'seit Quartalsbeginn',
 };
 
-/** Why a figure must not be compared. */
+/** Why a figure is not comparable. */
 export const NOT_COMPARED: Readonly<Record<NotComparedReason, string>> = {
   unfinished: 'läuft noch',
   no_partner: 'kein Gegenstück',
@@ -61,7 +61,7 @@ const WHY: Readonly<Record<NotComparedReason, string>> = {
 export const unlikeBuckets = (granularity: Granularity, unlike: UnlikeBuckets): string =>
   `für ${bucketsText(granularity, unlike)} (${WHY[unlike.reason]})`;
 
-/** @param several whether the table has several comparisons, so that the sentence names its own */
+/** @param several whether the table has several comparisons, so that the sentence must name this one */
 export function unlikeTotal({ kind, compared, reason, days, ofReadings }: UnlikeTotals, several: boolean): string {
   const lengths = days === null ? '' : `${days[0]} Tage mit ${days[1]}`;
   if (compared && ofReadings) {

@@ -65,7 +65,7 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
 
     onList: (title, organization, owner) =>
       `Sie erhalten diese E-Mail, weil Sie auf der Empfängerliste des Berichts ${quoted(title)} von ${organization} stehen, den ${owner} betreut.`,
-    // cronstrue says „nur jeden Montag“ and sets an English comma before „und“.
+    // Corrects cronstrue, which writes „nur jeden Montag“ and an English comma before „und“.
     madeWhen: (schedule, timezone) =>
       `Der Bericht wird nach Zeitplan erstellt: ${schedule.replace('nur jeden', 'jeden').replaceAll(', und ', ' und ')} (${timezone}).`,
     businessDay: (n) => `am ${n < 0 ? (n === -1 ? 'letzten' : `${-n}.-letzten`) : `${n}.`} Arbeitstag des Monats`,

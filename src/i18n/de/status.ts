@@ -29,7 +29,7 @@ export const status = (to: LocaleFormatters): ReturnType<typeof english> => {
   };
   return {
     names: { on_target: 'im Ziel', watch: 'beobachten', breached: 'verfehlt', undefined: 'nicht definiert' },
-    /** Of a figure whose past still changes. */
+    /** For a figure whose past still changes. */
     soFar: (name: string) => `bisher ${name}`,
     usual: {
       usual: (range) => `üblich ${range}`,

@@ -8,7 +8,7 @@ export interface Point {
   readonly at: string;
 }
 
-/** A series over time, summarized. */
+/** A summary of a series over time. */
 export interface Trend {
   readonly first: Point;
   readonly last: Point;
@@ -18,7 +18,7 @@ export interface Trend {
 
 const pointText = ({ value, at }: Point): string => `${value} (${at})`;
 
-/** Texts in and below charts, and their alternative texts. */
+/** Texts inside and below charts, and their alternative texts. */
 export const chart = (to: LocaleFormatters) => ({
   count: 'Count',
   share: 'Share (%)',
@@ -27,15 +27,15 @@ export const chart = (to: LocaleFormatters) => ({
   firstGroups: (shown: number, all: number) => `the first ${to.number(shown)} of ${to.number(all)} groups are drawn`,
   largestGroups: (shown: number, all: number) =>
     `the ${to.number(shown)} largest of ${to.number(all)} groups are drawn`,
-  /** @param count of groups that are drawn as one */
+  /** @param count the number of groups that are drawn as one */
   others: (count: number) => `Other (${to.number(count)})`,
   onlyDrawn: (label: string) => `only ${label} is drawn`,
-  /** @param names of compared figures */
+  /** @param names the names of the compared figures */
   onlyAlike: (names: readonly string[]) => `${names.join(', ').toLowerCase()} is drawn only where it can be compared`,
   notDrawn: (names: readonly string[]) => `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not drawn`,
   omits: (what: readonly string[]) => `In this chart ${what.join('; ')}.`,
   endRunning: 'Its last figures are of a time that is still running.',
-  /** Codes of names in a script that the font of the picture does not have. */
+  /** Explains the codes of names that the pictures' font cannot show. */
   codes: (codes: readonly string[]) => `In this picture ${codes.join('; ')}.`,
   noAxis: 'No chart: there is nothing to draw along, no time and no group.',
 

@@ -1,7 +1,7 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { ComparedWith, NotComparedReason, ToDateUnit, UnlikeBuckets, UnlikeTotals } from '../note.ts';
 
-/** As a part of a header or of a sentence. */
+/** Used as part of a header or of a sentence. */
 export const COMPARED_WITH: Readonly<Record<ComparedWith, string>> = {
   previous_period: 'previous period',
   previous_year: 'year before',
@@ -13,7 +13,7 @@ export const TO_DATE_UNITS: Readonly<Record<ToDateUnit, string>> = {
   quarter: 'quarter to date',
 };
 
-/** Why a figure must not be compared. */
+/** Why a figure is not comparable. */
 export const NOT_COMPARED: Readonly<Record<NotComparedReason, string>> = {
   unfinished: 'not ended yet',
   no_partner: 'nothing to compare with',
@@ -45,7 +45,7 @@ export function unlikeBuckets(granularity: Granularity, unlike: UnlikeBuckets): 
   }
 }
 
-/** @param several whether the table has several comparisons, so that the sentence names its own */
+/** @param several whether the table has several comparisons, so that the sentence must name this one */
 export function unlikeTotal({ kind, compared, reason, days, ofReadings }: UnlikeTotals, several: boolean): string {
   const other = `the ${COMPARED_WITH[kind]}`;
   const lengths = days === null ? '' : `${days[0]} days with ${days[1]}`;

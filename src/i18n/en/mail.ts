@@ -3,13 +3,13 @@ import type { ComparedWith } from '../note.ts';
 import { COMPARED_WITH } from './comparisons.ts';
 
 type Direction = 'up' | 'down';
-/** "Up" and "down" would say more than a change that is usual: the arrow shows the direction. */
+/** Arrows show the direction. "Up" and "down" would suggest more than an ordinary change. */
 const ARROWS = { up: '▲', down: '▼' } as const satisfies Record<Direction, string>;
 
 const ENDINGS = { one: 'st', two: 'nd', few: 'rd', other: 'th', zero: 'th', many: 'th' } as const;
 const ordinal = (n: number): string => `${n}${ENDINGS[new Intl.PluralRules('en', { type: 'ordinal' }).select(n)]}`;
 
-/** The sentences of the e-mail, and the template variable `words`. */
+/** The sentences of the e-mail, including the template variable `words`. */
 export const mail = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
   const more = (count: number, one: string, where: string): string =>
@@ -31,15 +31,21 @@ export const mail = (to: LocaleFormatters) => {
     named: (label: string, about: readonly string[]) => `${label} (${about.join('; ')})`,
     /** The period is still running. */
     soFar: 'so far',
-    /** A current count. @param at an ISO instant; null when unknown */
+    /**
+     * A current count.
+     * @param at an ISO instant; null if unknown
+     */
     now: (at: string | null, timezone: string) => (at === null ? 'now' : `now, ${to.instant(at, timezone)}`),
-    /** A reading of a current count. @param at an ISO instant */
+    /**
+     * A reading of a current count.
+     * @param at an ISO instant
+     */
     read: (at: string, timezone: string) => `as read ${to.instant(at, timezone)}`,
-    /** For filters of many values. */
+    /** For filters with many values. */
     filterIsAmong: (label: string, values: number) => `${label} is one of ${to.number(values)}`,
     filterIsNotAmong: (label: string, values: number) => `${label} is none of ${to.number(values)}`,
 
-    /** Above what is breached or on watch. */
+    /** The heading above figures that are breached or on watch. */
     attention: (breached: number, watch: number) =>
       [
         ...(breached === 0 ? [] : [`${to.number(breached)} breached`]),
@@ -51,10 +57,13 @@ export const mail = (to: LocaleFormatters) => {
         ? '1 more figure is breached or on watch.'
         : `${to.number(count)} more figures are breached or on watch.`,
     rowCount: (rows: number) => counted(rows, 'row'),
-    /** The only sentence of an e-mail without figures. @param period `October 2026` */
+    /**
+     * The only sentence of an e-mail without figures.
+     * @param period e.g. `October 2026`
+     */
     ready: (period: string) => `The report for ${period} is ready.`,
 
-    /** By output format, the preferred one first. */
+    /** By output format, in order of preference. */
     inAttached: { xlsx: 'in the attached workbook', csv: 'in the attached CSV files', pdf: 'in the attached PDF' },
     leftOut: 'left out here',
     below: 'below',
@@ -72,13 +81,13 @@ export const mail = (to: LocaleFormatters) => {
     onList: (title: string, organization: string, owner: string) =>
       `You get this mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} keeps.`,
     madeWhen: (schedule: string, timezone: string) => `The report is made ${schedule} (${timezone}).`,
-    /** A business day of a month, counted from its end when negative. */
+    /** A business day of a month, counted from its end if `n` is negative. */
     businessDay: (n: number): string =>
       `on the ${n < 0 ? (n === -1 ? 'last' : `${ordinal(-n)} last`) : ordinal(n)} business day of the month`,
-    /** Where the schedule moves a day off. */
+    /** For a schedule that moves days off. */
     shifted: (to: 'next_business_day' | 'previous_business_day'): string =>
       to === 'next_business_day' ? 'or on the next business day' : 'or on the business day before',
-    /** A schedule that cannot be described in words. */
+    /** For a schedule that cannot be described in words. */
     bySchedule: (cron: string) => `by the schedule ${cron}`,
     onDemand: 'This one was made because somebody asked for it.',
 

@@ -2,11 +2,11 @@ import { englishCounter, type LocaleFormatters } from '../formatters.ts';
 
 const approvals = (need: number): string => (need === 1 ? 'approval' : `the approval of ${need} people`);
 
-/** The sentences of notices to owners and approvers, and of links in place of attachments. None has a figure. */
+/** The sentences of notices to owners and approvers, and of links in place of attachments. None contains a figure. */
 export const notice = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
   return {
-    /** Begins the subject. */
+    /** The beginning of the subject. */
     subjects: {
       failed: 'Failed',
       held: 'Held',
@@ -23,7 +23,7 @@ export const notice = (to: LocaleFormatters) => {
       correction: 'Figures changed',
       late: 'Late',
     },
-    /** Begins the first sentence; one of `leads`, or of the functions after it, ends it. */
+    /** The beginning of the first sentence. One of `leads`, or of the functions after it, completes it. */
     report: (title: string, period: string) => `"${title}" for ${period}`,
     leads: {
       failed: 'failed. It is not retried automatically.',
@@ -45,10 +45,10 @@ export const notice = (to: LocaleFormatters) => {
     changed: (figures: number, report: string, recipients: number) =>
       `The service has changed ${counted(figures, 'figure')} of ${report} since it was delivered to ${counted(recipients, 'recipient')}.`,
 
-    /** Above what Docket reports, in English. */
+    /** Above a message of Docket, which is in English. */
     error: 'Reason:',
     errorLines: { where: 'where', expected: 'expected', got: 'got', next: 'what to do' },
-    /** Above what a person gave as the reason. */
+    /** Above the reason that a person gave. */
     reason: 'Reason:',
     notDelivered: 'Not delivered:',
     retryDeliveries: 'To retry these deliveries only, with the same files:',
@@ -66,7 +66,7 @@ export const notice = (to: LocaleFormatters) => {
     writeOne: 'To write one:',
     writeOnPage: 'Write them on the page, or with:',
     accept: 'To accept them as they are:',
-    /** @param until in words; undefined: no end */
+    /** @param until in words; undefined: without an end */
     deputyOf: (approver: string, by: string, until: string | undefined) =>
       `${by} has named you the deputy of ${approver}${until === undefined ? '' : ` until ${until}`}:`,
     decideBy: 'Please decide by:',
@@ -84,7 +84,7 @@ export const notice = (to: LocaleFormatters) => {
     sendCorrected: 'Send the corrected edition:',
     dismiss: 'Or keep the delivered one:',
 
-    /** Names of facts; a colon follows. */
+    /** Names of facts. A colon follows. */
     facts: { report: 'Report', run: 'Run', slot: 'Slot', changes: 'Changes', found: 'Found' },
     changes: (total: number, material: number) =>
       total === material ? String(total) : `${total}, ${material} of them material`,
@@ -95,12 +95,12 @@ export const notice = (to: LocaleFormatters) => {
         'You receive this message because you may approve the report. It decides nothing: sign in to approve or reject.',
       author: 'You receive this message because you own or triggered the report.',
     },
-    /** Formats of Luxon. */
+    /** In the format tokens of Luxon. */
     dayFormat: 'cccc d LLLL yyyy',
     timeFormat: 'cccc d LLLL yyyy, HH:mm',
     endOf: (day: string) => `the end of ${day}`,
 
-    /** @param until `2026-11-20 10:00 UTC`; undefined for links without an end */
+    /** @param until e.g. `2026-11-20 10:00 UTC`; undefined for links without an end */
     fileLinks: (until: string | undefined) =>
       `The files are too large for an e-mail and are not attached. Download them here${until === undefined ? '' : ` until ${until}, for anyone who has this e-mail`}:`,
   };

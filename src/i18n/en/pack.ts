@@ -13,19 +13,22 @@ export const pack = (to: LocaleFormatters) => {
     howMade: 'How this was made',
     scorecard: {
       metric: 'Metric',
-      /** Where the period has no short name. */
+      /** Used if the period has no short name. */
       figure: 'This period',
       now: 'Now',
       target: 'Target',
       status: 'Status',
-      /** @param granularity undefined where rows differ */
+      /** @param granularity undefined if rows differ */
       trend: (count: number, granularity: Granularity | undefined) =>
         granularity === undefined ? 'Trend' : `Last ${counted(count, granularity)}`,
     },
-    /** Subheading of a metric's own figures, beside those that they are compared with. */
+    /** Subheading of a metric's own figures, beside the figures that they are compared with. */
     value: 'Value',
     change: 'Change',
-    /** A small chart in words. @param points label and value of the first and the last one with a value */
+    /**
+     * A small chart in words.
+     * @param points label and value of the first and the last point with a value
+     */
     trendText: (
       label: string,
       first: { readonly label: string; readonly text: string },
@@ -40,7 +43,10 @@ export const pack = (to: LocaleFormatters) => {
     bandMeans: 'Grey band: the usual range of the last figure, from the twelve before it.',
     gapsMean: 'A gap means that there is no figure. It is not zero.',
     target: 'Target',
-    /** Below exceptions, which are breached or on watch. @param of all rows */
+    /**
+     * Below exceptions that are breached or on watch.
+     * @param of the number of all rows
+     */
     rowsBehind: (shown: number, behind: number, of: number, notJudged: number) => {
       const left = notJudged === 0 ? '' : ` ${to.number(notJudged)} not judged.`;
       if (shown < behind)
@@ -57,28 +63,31 @@ export const pack = (to: LocaleFormatters) => {
   };
 };
 
-/** Where all rows are, by output format. */
+/** Where all rows can be found, by output format. */
 const FILES = { xlsx: 'the workbook', csv: 'the CSV files' } as const;
 
-/** Texts of the PDF that no other format has. */
+/** Texts that only the PDF has. */
 export const pdf = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
-  /** @param formats of the report's outputs */
+  /** @param formats formats of the report's outputs */
   const allRows = (formats: readonly string[]): string => {
     const files = Object.entries(FILES).flatMap(([format, name]) => (formats.includes(format) ? [name] : []));
     return files.length === 0 ? '' : `All rows are in ${files.join(' and ')}.`;
   };
   return {
-    /** Beside the first rows; empty where no file has the others. */
+    /** Beside the first rows; empty if no file has the others. */
     allRows,
-    /** Below rows that are not all there are. @param formats of the report's outputs */
+    /**
+     * Below the table, if rows are left out.
+     * @param formats formats of the report's outputs
+     */
     firstRows: (shown: number, all: number, formats: readonly string[]) => {
       const first = shown === 0 ? 'None' : `The first ${to.number(shown)}`;
       return `${first} of ${counted(all, 'row')}: a PDF has no room for more. ${allRows(formats)}`.trim();
     },
-    /** On each page that goes on with a section. */
+    /** On each page on which a section continues. */
     continued: (title: string) => `${title} (continued)`,
-    /** Of characters that no font of the PDF has. */
+    /** About characters that no font of the PDF has. */
     unknownCharacters:
       'Some names have characters that the fonts of this PDF lack. Each is shown as □; the other files have them in full.',
   };

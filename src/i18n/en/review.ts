@@ -1,6 +1,6 @@
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
 
-/** Who approved, and on which day, in words. */
+/** A person who approved, and the day in words. */
 export interface ApproverText {
   readonly name: string;
   readonly day: string;
@@ -10,32 +10,46 @@ export interface ApproverText {
 export const review = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
   return {
-    /** Above a comment. @param day in words */
+    /**
+     * The heading of a comment.
+     * @param day in words
+     */
     comment: (author: string, day: string) => `Comment by ${author}, ${day}`,
-    /** Above what a comment asks its readers to decide, and what others will do. */
+    /** Above what a comment asks its readers to decide, and what others are to do. */
     asked: 'Asked of you',
     actions: 'Actions',
-    /** Ends an action of an earlier period, in brackets. @param period `September 2026` */
+    /**
+     * At the end of an action from an earlier period, in brackets.
+     * @param period e.g. `September 2026`
+     */
     carried: (period: string) => `carried from ${period}`,
-    /** Ends the beginning of a comment. @param where e.g. `in the attached workbook` */
+    /**
+     * After the beginning of a comment.
+     * @param where e.g. `in the attached workbook`
+     */
     continued: (where: string) => `Continued ${where}.`,
-    /** A deputy who has approved, and the approver. */
+    /** A deputy who approved, and the approver. */
     deputy: (name: string, approver: string) => `${name} for ${approver}`,
-    /** @param others how many more people */
+    /** @param others the number of further people */
     approved: (people: readonly ApproverText[], others: number) =>
       `Approved by ${to.all([
         ...people.map(({ name, day }) => `${name} on ${day}`),
         ...(others === 0 ? [] : [counted(others, 'other person', 'other people')]),
       ])}`,
-    /** @param day of the first edition's delivery, in words */
+    /** @param day when the first edition was delivered, in words */
     corrected: (day: string) => `Corrected, replaces the edition of ${day}`,
-    /** Begins the subject of a corrected edition's e-mail. @param edition counted from 1, the first one */
+    /**
+     * The beginning of the subject of a corrected edition's e-mail.
+     * @param edition counted from 1, the first edition
+     */
     correctedSubject: (edition: number | undefined) =>
       edition === undefined ? 'Corrected' : `Corrected, edition ${edition}`,
-    /** Ends the names of a corrected edition's files, in brackets. */
+    /** At the end of the names of a corrected edition's files, in brackets. */
     correctedFile: (day: string) => `corrected, replaces the edition of ${day}`,
     changed: (figures: number) => `${counted(figures, 'figure')} changed`,
-    /** After the reason of a corrected edition. Not all figures can be compared: lists and current counts are new. */
+    /**
+     * After the reason for a corrected edition. Not all figures can be compared, e.g. lists and current counts cannot.
+     */
     unchanged: 'No figure that can be compared has changed',
     /** @param place bucket and group of the figure; empty for totals */
     changedFigure: (section: string, metric: string, place: readonly string[]) =>
@@ -43,9 +57,12 @@ export const review = (to: LocaleFormatters) => {
     /** A figure, or its status. */
     change: (now: string, before: string) => `${now}, was ${before}`,
     moreChanges: (count: number) => `${counted(count, 'more figure')} changed.`,
-    /** Label of the replaced run's id. */
+    /** The label of the replaced run's id. */
     replaces: 'Replaces run',
-    /** In place of `corrected` where somebody asked for a delivered period again. @param day of the delivery before, in words */
+    /**
+     * In place of `corrected`, if somebody requested a delivered period again.
+     * @param day when it was delivered before, in words
+     */
     repeated: (day: string) => `Repeated copy, after the delivery of ${day}`,
     repeatedSubject: 'Repeated copy',
     repeats: 'Repeats run',

@@ -3,7 +3,7 @@ import type { LocaleFormatters } from '../formatters.ts';
 /** The names of `STATUSES` (`fetch/dataset.ts`). */
 export type StatusName = 'on_target' | 'watch' | 'breached' | 'undefined';
 
-/** The time before a range, as the grammar of headlines needs it. */
+/** The time before a range, by the grammar of headlines. */
 export type TimeBefore =
   | { readonly unit: 'day' | 'week' | 'month' | 'quarter' | 'year' }
   | { readonly days: number }
@@ -11,7 +11,7 @@ export type TimeBefore =
   /** The same time a year before. */
   | 'year_before';
 
-/** What a difference is of: counts are more or fewer, durations longer or shorter, the rest higher or lower. */
+/** How a difference is expressed: counts are more or fewer, durations longer or shorter, all others higher or lower. */
 export type DifferenceKind = 'count' | 'duration' | 'other';
 
 const UNITS = {
@@ -22,7 +22,7 @@ const UNITS = {
   year: 'the year',
 } as const;
 
-/** What a target for whole periods is per. */
+/** The period of a target that applies to whole periods. */
 export type TargetPer = keyof typeof UNITS;
 
 const COMPARATIVES = {
@@ -47,20 +47,23 @@ export const status = (to: LocaleFormatters) => {
       breached: 'breached',
       undefined: 'undefined',
     } as Readonly<Record<StatusName, string>>,
-    /** Of a figure whose past still changes. */
+    /** For a figure whose past still changes. */
     soFar: (name: string) => `${name} so far`,
-    /** Where a figure is to the range that its own history makes usual. @param range `420–520` */
+    /**
+     * How a figure compares with the usual range from its own history.
+     * @param range e.g. `420–520`
+     */
     usual: {
       usual: (range: string) => `usual ${range}`,
       unusual: (range: string) => `outside its usual range ${range}`,
       drifting: (range: string) => `drifting, usual ${range}`,
     },
     usualColumn: 'Usual range',
-    /** Figures whose status says little. */
+    /** Figures whose status means little, because they have few cases. */
     few: (count: number, name: string) => `${to.number(count)} ${name} on few cases`,
-    /** Of a change, where a target says which direction is better. */
+    /** For a change, if a target says which direction is better. */
     tones: { better: 'better', worse: 'worse' },
-    /** Header of the column beside a metric's figures. */
+    /** The header of the column beside a metric's figures. */
     header: (label: string) => `${label}: status`,
     column: 'Status',
     targetColumn: 'Target',
@@ -68,37 +71,47 @@ export const status = (to: LocaleFormatters) => {
     target: (target: string) => `target ${target}`,
     /** Below a target. */
     watchLimit: (limit: string) => `watch ${limit}`,
-    /** Of a metric, in its definition. @param owner who answers for it; @param note may be absent, as the owner */
+    /**
+     * About a metric's target, in the metric's definition.
+     * @param owner who is responsible for it; may be absent
+     * @param note may be absent
+     */
     targetAbout: (target: string, owner: string | undefined, note: string | undefined) =>
       `Target ${target}${owner === undefined ? '' : `, owner ${owner}`}${note === undefined ? '' : `: ${note}`}`,
-    /** Of a target for whole periods of one length. */
+    /** For a target that applies to whole periods of one length. */
     targetPer: (target: string, per: TargetPer) => `${target} per ${per}`,
-    /** Below a table with statuses. @param targets label and target each */
+    /**
+     * Below a table with statuses.
+     * @param targets each with label and target
+     */
     targets: (targets: readonly string[]) => `Targets: ${targets.join('; ')}.`,
     headlines: 'In short',
-    /** `target 90%, breached` */
+    /** E.g. `target 90%, breached` */
     judged: (target: string, name: string) => `target ${target}, ${name}`,
-    /** `8 more than the week before`; without a size the figure is the same. */
+    /** E.g. `8 more than the week before`. Without a size, the figure has not changed. */
     change: (kind: DifferenceKind, direction: 'up' | 'down' | 'same' | 'unseen', size: string, time: TimeBefore) =>
       direction === 'same'
         ? `the same as ${before(time)}`
         : direction === 'unseen'
           ? `no visible change from ${before(time)}`
           : `${size} ${COMPARATIVES[kind][direction]} than ${before(time)}`,
-    /** Two figures that differ, but not as they are shown. */
+    /** For two figures that differ, but look the same. */
     unseen: 'no visible change',
-    /** Growth above 1,000%. */
+    /** For growth above 1,000%. */
     times: (kind: DifferenceKind, times: string) => `${times} times as ${MULTIPLES[kind]}`,
-    /** @param parts the figure, then its target and status if it has one */
+    /** @param parts the figure, then its target and status if it has these */
     headline: (label: string, parts: readonly string[], change: string | undefined) =>
       `${label}: ${parts.join(', ')}${change === undefined ? '' : ` (${change})`}`,
-    /** Of groups of a section. @param apart groups of few cases differ more */
+    /**
+     * About the groups of a section.
+     * @param apart groups with few cases differ more
+     */
     largestChange: (metric: string, group: string, change: string, apart: boolean) =>
       `Largest change of ${metric}${apart ? ', apart from groups of few cases' : ''}: ${group}, ${change}`,
-    /** What the colours of changes mean. Labels of metrics; either list may be empty. */
+    /** Explains the colours of changes. The lists contain labels of metrics; either may be empty. */
     betterMeans: (higher: readonly string[], lower: readonly string[]) =>
       `Green is better and red is worse.${higher.length === 0 ? '' : ` Higher is better: ${higher.join(', ')}.`}${lower.length === 0 ? '' : ` Lower is better: ${lower.join(', ')}.`}`,
-    /** Sentences of a Table Schema without their full stop. */
+    /** Sentences in a Table Schema, without a full stop. */
     schema: {
       status:
         'Whether the figure meets its target: on_target, watch, breached, undefined (no figure, or one that cannot be right); empty without a target',

@@ -8,13 +8,13 @@ export const table = (to: LocaleFormatters) => ({
   yes: 'yes',
   no: 'no',
   total: 'Total',
-  /** In place of the total of counts that were read day by day. */
+  /** In place of "Total", for counts that were read day by day. */
   lastDay: 'Last day',
   fromTo: (from: string, last: string) => `${from} to ${last}`,
-  /** `FY2026-Q1`; ASCII, because it is used in file names. */
+  /** E.g. `FY2026-Q1`. In ASCII, because file names contain it. */
   fiscal: (year: number, quarter?: number) => `FY${year}${quarter === undefined ? '' : `-Q${quarter}`}`,
   stillRunning: 'still running',
-  /** Headings of compared figures, and names of their series. */
+  /** Headings of figures to compare with, and names of their series. */
   previousName: { previous_period: 'Previous period', previous_year: 'Year before' } satisfies Record<
     ComparedWith,
     string
@@ -26,16 +26,16 @@ export const table = (to: LocaleFormatters) => ({
   } satisfies Record<ToDateUnit, string>,
   bucket: { day: 'Day', week: 'Week starting', month: 'Month' } satisfies Record<Granularity, string>,
   isoWeek: 'ISO week',
-  /** `2026-W46 (from 9 Nov)` */
+  /** E.g. `2026-W46 (from 9 Nov)` */
   weekFrom: (week: string, first: string) => `${week} (from ${first})`,
   previous: (header: string, kind: ComparedWith) => `${header}, ${COMPARED_WITH[kind]}`,
-  /** @param kind undefined where the previous period is the only comparison */
+  /** @param kind undefined if the previous period is the only comparison */
   change: (label: string, kind: ComparedWith | undefined) =>
     `${label}, change${kind === undefined ? '' : ` (${COMPARED_WITH[kind]})`}`,
   toDate: (header: string, unit: ToDateUnit) => `${header}, ${TO_DATE_UNITS[unit]}`,
   /** Percentage points. */
   points: 'pp',
-  /** Units of durations, after a figure and in headers. */
+  /** The units of durations, after a figure and in headers. */
   durations: { minutes: 'minutes', hours: 'hours', days: 'days' },
   rawRatio: 'ratio 0–1',
   incomplete: (note: string) => `Incomplete: ${note}`,
@@ -46,13 +46,16 @@ export const table = (to: LocaleFormatters) => ({
       ? `${label} is not ${values.join('')}`
       : `${label} is neither ${values.slice(0, -1).join(', ')} nor ${values.at(-1)}`,
   search: (text: string) => `Search: ${text}`,
-  /** In the pack of one value: a figure that is not of the value. */
+  /** In the report of one `split` value: for a figure that covers all values. */
   everything: 'whole organization',
   ofEverything: 'Of the whole organization.',
   onlyWhere: (filters: readonly string[]) => `Only where ${filters.join(' and ')}.`,
   currentCounts: (asOf: string | undefined) =>
     `Current counts${asOf === undefined ? '' : `, as of ${asOf}`}. The period does not apply to them.`,
-  /** @param cells labels of metrics whose figures are sums of several calls. @param totals those whose totals are */
+  /**
+   * @param cells labels of metrics whose figures are sums over several calls
+   * @param totals labels of metrics whose totals are such sums
+   */
   sumsOfCalls: (cells: readonly string[], totals: readonly string[]) =>
     [
       ...(cells.length === 0
@@ -64,25 +67,25 @@ export const table = (to: LocaleFormatters) => ({
     ].join(' '),
   noCounts: 'No rows: the figures of this section are undefined.',
   covers: (range: string) => range,
-  /** @param others null days when the service does not report them */
+  /** @param others `days` is null if the service does not report them */
   coversCompared: (range: string, others: readonly { readonly kind: ComparedWith; readonly days: string | null }[]) =>
     `${range}, compared with ${to.all(others.map(({ kind, days }) => days ?? `the ${COMPARED_WITH[kind]} (its days are not known)`))}`,
   coversToDate: (range: string, unit: ToDateUnit, days: string) => `${range}; ${TO_DATE_UNITS[unit]}: ${days}`,
   computed: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. Computed ${at}`}.`,
-  /** Of readings of current counts. */
+  /** For readings of current counts. */
   read: (covers: string, at: string | undefined) => `${covers}${at === undefined ? '' : `. As read ${at}`}.`,
 
   undefinedMeans: (dash: string) =>
     `“${dash}” means undefined, such as a rate or a median over nothing, or a change from nothing. It is not zero.`,
   emptyMeans: (dash: string) => `“${dash}” in a name or a field means that it has no value.`,
-  /** Of tables with more than twelve rows. */
+  /** For tables with more than twelve rows. */
   unrounded: 'Changes are computed from unrounded figures.',
   italicsMean: 'Rows in italics are of a time that is still running: their figures will grow.',
-  /** An e-mail shows it once for all sections, so it must hold for those with sums too. */
+  /** An e-mail shows it once for all sections, so it must also be true for those with sums. */
   totalsMean:
     'Totals are computed by the service, never from the rows. Where they are sums of several calls, the section names them.',
 
-  /** Descriptions of columns in a Table Schema; sentences without their full stop. */
+  /** Descriptions of columns in a Table Schema: sentences without a full stop. */
   schema: {
     running: 'Still running',
     clipped: 'Cut off',

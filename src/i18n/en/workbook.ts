@@ -3,7 +3,7 @@ import { englishCounter, type LocaleFormatters } from '../formatters.ts';
 import type { ComparedWith } from '../note.ts';
 import { COMPARED_WITH } from './comparisons.ts';
 
-/** Texts of the workbook outside its tables. */
+/** Texts in the workbook outside of tables. */
 export const workbook = (to: LocaleFormatters) => {
   const counted = englishCounter(to);
   return {
@@ -15,19 +15,19 @@ export const workbook = (to: LocaleFormatters) => {
       definitions: 'Definitions',
       run: 'Run',
       longTexts: 'Long texts',
-      /** The sheet of a section whose title has no characters allowed in sheet names. */
+      /** The name of a section's sheet if no character of its title is allowed there. */
       unnamed: 'Sheet',
     },
     back: '← Contents',
     backToSummary: '← Summary',
-    /** @param page and pages are codes of Excel */
+    /** @param page an Excel code, like `pages` */
     page: (page: string, pages: string) => `Page ${page} of ${pages}`,
     part: (title: string, part: number, parts: number) => `${title} (part ${part} of ${parts})`,
     complete: 'Complete: the service answered every section in full.',
     /** @param sections titles of sections with undefined current counts */
     completeBut: (sections: readonly string[]) =>
       `Complete, except that current counts are undefined in ${to.all(sections)}.`,
-    /** @param sections as for `completeBut` */
+    /** @param sections like in `completeBut` */
     completeSoFar: (asOf: string | undefined, sections: readonly string[]) =>
       `Complete so far${asOf === undefined ? '' : `, as of ${asOf}`}${
         sections.length === 0 ? '' : `, except that current counts are undefined in ${to.all(sections)}`
@@ -38,7 +38,7 @@ export const workbook = (to: LocaleFormatters) => {
       logo: 'Logo',
       logoOf: (organization: string) => `Logo of ${organization}`,
       owner: 'Owner',
-      /** Heading of the scorecard where no section of the report is one. */
+      /** The heading of the scorecard if no section of the report is one. */
       figures: 'Key figures',
     },
     contents: {
@@ -58,7 +58,7 @@ export const workbook = (to: LocaleFormatters) => {
       run: 'How this pack was made',
       chartData: 'The figures that the charts draw',
       longTexts: 'The texts that are longer than a cell can be',
-      /** @param summed titles of sections with sums of several calls */
+      /** @param summed titles of sections with sums over several calls */
       untouched: (summed: readonly string[], compared: boolean) =>
         [
           summed.length === 0
@@ -70,11 +70,11 @@ export const workbook = (to: LocaleFormatters) => {
     section: {
       metric: 'Metric',
       value: 'Value',
-      /** @param kind undefined where the previous period is the only comparison */
+      /** @param kind undefined if the previous period is the only comparison */
       change: (kind: ComparedWith | undefined) => (kind === undefined ? 'Change' : `Change (${COMPARED_WITH[kind]})`),
       trend: 'Trend',
       noRows: 'No rows: the service has nothing for this section.',
-      /** @param next the sheet with the following rows; undefined on the last one */
+      /** @param next the sheet with the next rows; undefined on the last sheet */
       rows: (from: number, last: number, all: number, next: string | undefined) =>
         `Rows ${to.number(from)} to ${to.number(last)} of ${to.number(all)}${next === undefined ? '.' : `; they go on in “${next}”.`}`,
       arrowsMean: '▲ in blue is more than before, ▼ in orange is less; neither says whether that is good.',
@@ -97,12 +97,12 @@ export const workbook = (to: LocaleFormatters) => {
       name: 'Name',
       type: 'Type',
       values: 'Values',
-      /** @param note of every metric */
+      /** @param note a note that applies to every metric */
       ofAll: (note: string) => `All of them: ${note}`,
       filters: 'Filters',
       count: 'count',
       ratio: 'ratio from 0 to 1, shown as %',
-      /** @param unit as shown */
+      /** @param unit the unit in which it is shown */
       duration: (unit: string | undefined) => (unit === undefined ? 'a duration' : `a duration, in ${unit}`),
       otherUnit: (unit: string) => `${unit} (as the service names it)`,
       countsNow: 'A current count: the state at the time of the call.',
@@ -123,7 +123,7 @@ export const workbook = (to: LocaleFormatters) => {
       version: (version: number) => `version ${version}`,
       calls: 'Calls',
       callCount: (count: number) => counted(count, 'call'),
-      /** @param why a file's name and what is wrong with it */
+      /** @param why the name of the file, and what is wrong with it */
       leftOut: (why: string) => `left out: ${why}`,
       call: 'Call',
       request: 'Request',
