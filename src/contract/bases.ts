@@ -1,12 +1,12 @@
 import { type Catalog, isAdditive } from './catalog.ts';
 
-/** How it is known which count a ratio or a duration is computed from. */
+/** Why Docket knows which count a ratio or a duration is computed from. */
 export type BaseGround = 'specification' | 'derived' | 'inferred' | 'upper_bound' | 'organization';
 
-/** The count of the cases behind a ratio or a duration. */
+/** The count of cases behind a ratio or a duration. */
 export interface Base {
   readonly metric: string;
-  /** A ratio: the cases are this share of the count. */
+  /** The id of a ratio: the cases are this share of the count. */
   readonly share?: string;
   readonly ground: BaseGround;
 }
@@ -16,8 +16,8 @@ const DECIDED_OF_CREATED: Base = { metric: 'profiles.created', share: 'cohort.co
 const inferred = (metric: string): Base => ({ metric, ground: 'inferred' });
 
 /**
- * The bases of the metrics of specification §2.6. Those of the specification are in its words; an inferred one counts the
- * same events at the same time. `docs/internals/small-numbers.md` gives the reason for each.
+ * The bases of the metrics in specification §2.6. Those of the ground `specification` are stated there; an inferred
+ * base counts the same events at the same time. `docs/internals/small-numbers.md` gives the reason for each.
  */
 const BASES: ReadonlyMap<string, Base> = new Map([
   ['profiles.approval_rate', DECIDED],
@@ -28,7 +28,7 @@ const BASES: ReadonlyMap<string, Base> = new Map([
   ['cohort.turnaround_p90', DECIDED_OF_CREATED],
   ['screening.address_failure_rate', inferred('screening.address_runs')],
   ['intake.completion_rate', inferred('intake.invitations_sent')],
-  // Forms without an invitation are submitted, too, and have no such time.
+  // Forms without an invitation are also submitted, but have no such time.
   ['intake.time_to_submit_p50', { metric: 'intake.submissions', ground: 'upper_bound' }],
   ['transaction_alerts.time_to_decide_p50', inferred('transaction_alerts.closed')],
   ['transaction_alerts.override_rate', inferred('transaction_alerts.closed')],
@@ -37,28 +37,31 @@ const BASES: ReadonlyMap<string, Base> = new Map([
   ['rfis.response_time_p50', inferred('rfis.answered')],
 ]);
 
-/** In org.yaml: the base of a metric, or `none`. */
+/** From org.yaml: the base of a metric, or `none`. */
 export type BaseSettings = Readonly<Record<string, string>>;
 
-/** The base of a metric; undefined if it is not known. @param settings of the organization, which decide */
+/**
+ * The base of a metric; undefined if it is not known.
+ * @param settings the organization's, which take precedence
+ */
 export function baseOf(metric: string, settings: BaseSettings = {}): Base | undefined {
   const own = Object.hasOwn(settings, metric) ? settings[metric] : undefined;
   if (own === undefined) return BASES.get(metric);
   return own === 'none' ? undefined : { metric: own, ground: 'organization' };
 }
 
-/** The base of a metric as a run uses it, frozen into its plan and manifest. */
+/** The base of a metric that a run uses, frozen in its plan and manifest. */
 export interface MetricBase {
   readonly metric: string;
   readonly base: string;
   readonly share?: string | undefined;
-  /** There may be fewer cases. */
+  /** The count is an upper bound: there may be fewer cases. */
   readonly atMost?: true | undefined;
 }
 
 /**
- * The bases of the ratios and durations among these metrics, where the catalog has them as plain counts by the same time.
- * A share must be among the metrics itself.
+ * The bases of the ratios and durations among these metrics, if the catalog has the bases as plain counts by the same
+ * time. If a base is a share of a count, the share must be one of these metrics.
  */
 export function metricBases(
   metrics: readonly string[],

@@ -1,22 +1,21 @@
 import { z } from 'zod';
 
-/** A civil date, YYYY-MM-DD. It has no zone: the zone always travels beside it. */
+/** A civil date, YYYY-MM-DD. It has no time zone, which is always given beside it. */
 export const civilDateSchema = z.iso.date();
 
-/** Descriptive text; empty if the service has none. */
+/** A description; empty if the service has none. */
 const optionalTextSchema = z
   .string()
   .nullish()
   .transform((words) => words ?? '');
 
-/** A descriptor whose label shows nothing is called by what identifies it. */
+/** Gives a descriptor with an invisible label its id as label. */
 const named = <Named extends { readonly label: string }>(described: Named, id: string): Named =>
   /[\p{L}\p{N}\p{P}\p{S}]/u.test(described.label) ? described : { ...described, label: id };
 
 /**
- * A metric the organization has (specification §2.4).
- * `type`, `unit`, `aggregation`, `time_field` and `granularities` are open strings: a value added by a newer service is shown by its name and must not fail a run. Unknown
- * fields are kept.
+ * A metric of the organization (specification §2.4). `type`, `unit`, `aggregation`, `time_field` and `granularities`
+ * are open strings: a value from a newer service is shown by its name and must not fail a run. Unknown fields are kept.
  */
 const metricSchema = z.looseObject({
   id: z.string(),
@@ -30,21 +29,21 @@ const metricSchema = z.looseObject({
   time_field: z.string(),
   /** Empty for a current count. */
   granularities: z.array(z.string()),
-  /** Ids of the dimensions it can be grouped and filtered by. */
+  /** Ids of the dimensions by which it can be grouped and filtered. */
   dimensions: z.array(z.string()),
-  /** False for rates, percentiles and distinct counts: their buckets must not be summed. */
+  /** False for rates, percentiles and distinct counts: values of several buckets must not be summed. */
   additive_over_time: z.boolean(),
-  /** The first day with data; earlier buckets read zero. Null: unknown. */
+  /** The first day with data. Earlier buckets have the value zero. Null: unknown. */
   data_available: z.looseObject({ from: civilDateSchema.nullish() }).nullish(),
   deprecated_at: z.string().nullish(),
   replaced_by: z.string().nullish(),
 });
 export type Metric = z.infer<typeof metricSchema>;
 
-/** The units of specification §2.4; others are of a newer service, and shown by name. */
+/** The units in specification §2.4. Other units come from a newer service and are shown by name. */
 export const KNOWN_UNITS: ReadonlySet<string> = new Set(['count', 'ratio', 'seconds']);
 
-/** Each value once: a duplicate would be requested in two calls and counted twice. */
+/** Removes repeated values: one would be requested in two calls and counted twice. */
 function withoutRepeatedValues<Listed extends { readonly value: string }>(values: readonly Listed[]): Listed[] {
   const seen = new Set<string>();
   return values.filter(({ value }) => !seen.has(value) && seen.add(value));
@@ -56,8 +55,8 @@ const dimensionSchema = z.looseObject({
   description: optionalTextSchema,
   type: z.string(),
   /**
-   * The organization's values when the catalog was read, in display order. Responses may have others: the catalog is
-   * cached for an hour, and rows without a value have null.
+   * The organization's values at the time of the catalog, in display order. Responses may have others, because the
+   * catalog is cached for an hour. Rows without a value have null.
    */
   values: z
     .array(z.looseObject({ value: z.string(), label: z.string() }))
@@ -70,7 +69,8 @@ const unreadableSchema = z.object({ id: z.string(), why: z.string() });
 export type UnreadableDescriptor = z.infer<typeof unreadableSchema>;
 
 /**
- * The valid descriptors, and id and first error of each invalid one. Of two with the same id the first is used.
+ * Returns the valid descriptors, and for each invalid one its id and first error. If two have the same id, the first is
+ * used.
  */
 function parseDescriptors<Schema extends z.ZodType<{ readonly id: string }>>(
   schema: Schema,
@@ -96,8 +96,8 @@ function parseDescriptors<Schema extends z.ZodType<{ readonly id: string }>>(
 }
 
 /**
- * The metric catalog of one organization (specification §2.4): authoritative for requests. Invalid descriptors are
- * left out and listed in `unread`, so that a single one does not stop every report.
+ * The metric catalog of one organization (specification §2.4), which decides what can be requested. Invalid descriptors
+ * are left out and listed in `unread`, so that a single one does not stop every report.
  */
 export const catalogSchema = z
   .looseObject({
@@ -109,7 +109,7 @@ export const catalogSchema = z
       max_dimensions: z.int().positive(),
       max_rows: z.int().positive(),
     }),
-    /** Not from the service: present when a stored catalog is parsed again. */
+    /** Not from the service: it is present when a stored catalog is parsed again. */
     unread: z.array(unreadableSchema).optional().catch(undefined),
   })
   .transform(({ unread = [], ...catalog }) => {
@@ -125,12 +125,15 @@ export const catalogSchema = z
   });
 export type Catalog = z.infer<typeof catalogSchema>;
 
-/** A current count is the present state: it has no granularity, and the period does not apply (specification §2.4). */
+/**
+ * Whether a metric is a current count, i.e. the present state: it has no granularity, and the period does not apply
+ * (specification §2.4).
+ */
 export const isCurrentCount = (metric: Pick<Metric, 'time_field'>): boolean => metric.time_field === 'now';
 
 /**
- * Metrics whose figures of past periods still change, with the reason: all count by arrival, and measure what has happened
- * since. Those of `cohort.*` say so in specification §2.6; the others by what they are.
+ * Metrics whose figures for past periods still change, with the reason: all of them count by arrival, and measure what
+ * has happened since. For `cohort.*`, specification §2.6 says so; for the others it follows from their meaning.
  */
 const PROVISIONAL_METRICS: ReadonlyMap<string, string> = new Map([
   ['cohort.completion_rate', 'decided so far, of the profiles received in a bucket'],
@@ -142,11 +145,11 @@ const PROVISIONAL_METRICS: ReadonlyMap<string, string> = new Map([
   ['blockchain_addresses.time_to_first_screening_p50', 'of the addresses added in a bucket, those screened so far'],
 ]);
 
-/** Whether figures of past periods still change. Every cohort's do. */
+/** Whether a metric's figures for past periods still change. Those of every cohort do. */
 export const isProvisional = ({ id }: Pick<Metric, 'id'>): boolean =>
   id.startsWith('cohort.') || PROVISIONAL_METRICS.has(id);
 
-/** A metric's value where nothing happened (specification §2.8, rule 2); undefined for an unknown unit. */
+/** A metric's value if nothing happened (specification §2.8, rule 2); undefined for an unknown unit. */
 export function zeroOf(id: string, { metrics }: Pick<Catalog, 'metrics'>): number | null | undefined {
   const unit = metrics.find((metric) => metric.id === id)?.unit;
   return unit === 'count' ? 0 : unit === 'ratio' || unit === 'seconds' ? null : undefined;
@@ -155,20 +158,22 @@ export function zeroOf(id: string, { metrics }: Pick<Catalog, 'metrics'>): numbe
 /** Aggregations that are never additive, whatever the catalog says: percentiles and distinct counts. */
 const NON_ADDITIVE_AGGREGATION = /^p\d+$|distinct/i;
 
-/** Whether the metric can be a sum at all (specification §2.4): a count that is neither a percentile nor distinct. */
+/**
+ * Whether the metric can be a sum at all (specification §2.4): it is a count, but neither a percentile nor distinct.
+ */
 export const isSum = ({ unit, aggregation }: Pick<Metric, 'unit' | 'aggregation'>): boolean =>
   unit === 'count' && !NON_ADDITIVE_AGGREGATION.test(aggregation);
 
 /**
- * Whether values of groups may be summed: of plain counts and of current counts, which the catalog calls additive over time
- * or not. Another count that is not additive over time counts distinct things.
+ * Whether values of groups may be summed. Those of plain counts and current counts may, whether or not the catalog
+ * calls them additive over time. Any other count that is not additive over time counts distinct things.
  */
 export const isAddableOverGroups = (metric: Additivity & Pick<Metric, 'time_field'>): boolean =>
   isSum(metric) && (metric.additive_over_time || isCurrentCount(metric));
 
 type Additivity = Pick<Metric, 'additive_over_time' | 'unit' | 'aggregation'>;
 
-/** Whether values of the metric may be summed. The catalog's flag is trusted for counts only. */
+/** Whether values of the metric may be summed. The catalog's flag is trusted only for counts. */
 export const isAdditive = (metric: Additivity): boolean => metric.additive_over_time && isSum(metric);
 
 /**
@@ -194,8 +199,8 @@ export const DIMENSION_IDS = [
 ] as const;
 
 /**
- * Dimensions of which every row has a value, and only values of the specification (§2.2, §2.5, §3). For others a row may
- * have no value, such as a profile without a group.
+ * Dimensions for which every row has a value, and only values from the specification (§2.2, §2.5, §3). For others a row
+ * may have no value, e.g. a profile without a group.
  */
 export const DIMENSIONS_WITH_FIXED_VALUES: ReadonlySet<string> = new Set([
   'profile.type',
@@ -203,7 +208,7 @@ export const DIMENSIONS_WITH_FIXED_VALUES: ReadonlySet<string> = new Set([
   'review.age',
 ]);
 
-/** Review statuses, code and label (specification §3). */
+/** Review statuses by code, with their labels (specification §3). */
 export const REVIEW_STATUSES = {
   PR: 'Pending Review',
   UR: 'Under Review',

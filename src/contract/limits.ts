@@ -1,17 +1,17 @@
-/** The Compliance Service's limits (specification §8). The catalog's `limits` object overrides the first three. */
+/** The limits of the Compliance Service (specification §8). The catalog's `limits` object overrides the first three. */
 export const LIMITS = {
-  /** Days a report may span, both ends included. */
+  /** The most days of a report, both ends included. */
   max_range_days: 366,
   max_dimensions: 2,
-  /** Rows of one report; also the default of `limit`. */
+  /** The most rows of a report. Also the default of `limit`. */
   max_rows: 5000,
   max_metrics: 20,
-  /** Values of one filter. */
+  /** The most values of a filter. */
   max_filter_values: 50,
-  /** Days of a report without a range. */
+  /** The number of days in a report without a range. */
   default_range_days: 30,
   default_timezone: 'UTC',
-  /** Seconds for which the service may answer a report from its cache. */
+  /** How long (seconds) the service may answer a report from its cache. */
   report_cache_seconds: 3600,
 } as const;
 

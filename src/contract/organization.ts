@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * An organization (specification §2.1). Only what Docket reads is required; the `*_url` links and the timestamps are
- * kept unchanged.
+ * An organization (specification §2.1). Only fields that Docket reads are required. The `*_url` links and the
+ * timestamps are kept unchanged.
  */
 export const organizationSchema = z.looseObject({
   id: z.int(),
@@ -19,11 +19,14 @@ export const organizationSchema = z.looseObject({
 });
 export type Organization = z.infer<typeof organizationSchema>;
 
-/** A record of a list: at least an id; a profile also has a name (specification §2.2). All other fields are kept. */
+/**
+ * A record of a list. It has at least an id, and a profile also has a name (specification §2.2). All other fields are
+ * kept.
+ */
 export const recordSchema = z.looseObject({ id: z.union([z.int(), z.string()]) });
 export type ListRecord = z.infer<typeof recordSchema>;
 
-/** One page of an organization-scoped list (specification §2.3). */
+/** One page of a list of an organization (specification §2.3). */
 export const pageSchema = z.looseObject({
   count: z.int().min(0),
   next: z.string().nullable(),
@@ -31,10 +34,10 @@ export const pageSchema = z.looseObject({
   results: z.array(recordSchema),
 });
 
-/** A list response is an envelope or a plain array (specification §2.3). */
+/** A list response: an envelope or a plain array (specification §2.3). */
 export const listBodySchema = z.union([z.array(recordSchema), pageSchema]);
 
-/** `{org_id}` of the paths, or the literal `current`: the organization of the API key (specification §4). */
+/** `{org_id}` in paths, or the literal `current`, which is the organization of the API key (specification §4). */
 export type OrgRef = number | 'current';
 
 export const PATHS = {

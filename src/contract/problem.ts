@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Stable codes to branch on, with their status (specification §7). */
+/** Stable problem codes, with their status (specification §7). */
 export const PROBLEM_CODES = {
   'auth.invalid_credentials': 401,
   'auth.token_expired': 401,
@@ -18,8 +18,8 @@ export const PROBLEM_CODES = {
 const textSchema = z.string().optional().catch(undefined);
 
 /**
- * An error body (specification §7). `errors` comes with a 422. Every field is optional, because a proxy may have responded;
- * invalid fields count as missing.
+ * An error body (specification §7). A 422 has `errors`. Every field is optional, because a proxy may have responded.
+ * Invalid fields count as missing.
  */
 export const problemSchema = z.looseObject({
   detail: textSchema,

@@ -19,12 +19,12 @@ const orderSchema = z.strictObject({ by: z.string(), dir: z.enum(['asc', 'desc']
 export type Order = z.infer<typeof orderSchema>;
 
 const timeSchema = z.strictObject({
-  /** First and last day, both included, read in `timezone`. Both or neither. */
+  /** First and last day, both included, in `timezone`. Either both or neither are set. */
   from: civilDateSchema.optional(),
   to: civilDateSchema.optional(),
-  /** Omitted: one row per group for the whole range; required for current counts. */
+  /** Omitted: one row per group for the whole range. Must be omitted for current counts. */
   granularity: z.enum(GRANULARITIES).optional(),
-  /** IANA name; UTC when omitted. */
+  /** IANA name. Default: UTC. */
   timezone: z.string().optional(),
   compare: z.literal('previous_period').optional(),
 });
@@ -43,7 +43,7 @@ export type ReportRequest = z.infer<typeof reportRequestSchema>;
 
 const rangeSchema = z.looseObject({ from: civilDateSchema, to: civilDateSchema });
 
-/** Specification §2.8 has two names for four of the fields; the second is read if the first is missing. */
+/** For four of the fields, specification §2.8 has two names. The second is read if the first is missing. */
 const FIELD_ALIASES = {
   rows_count: 'row_count',
   is_truncated: 'truncated',
@@ -57,7 +57,7 @@ const resolveAliases = (meta: unknown): unknown => {
   for (const [second, first] of Object.entries(FIELD_ALIASES)) {
     if (read[first] == null && second in read) read[first] = read[second];
   }
-  // If the two differ, the response counts as truncated.
+  // If the two names have different values, the response counts as truncated.
   if (read.is_truncated === true) read.truncated = true;
   return read;
 };
@@ -65,8 +65,8 @@ const resolveAliases = (meta: unknown): unknown => {
 const ZONE_SUFFIX = /(Z|[+-]\d{2}:?\d{2})$/;
 
 /**
- * A timestamp with its zone; without one it is UTC, as all timestamps of the service (specification §2.1). Null for an
- * invalid one: the report does not fail, but has a note.
+ * A timestamp with its time zone. Without one it is UTC, like all timestamps of the service (specification §2.1). Null
+ * for an invalid timestamp: the report does not fail, but gets a note.
  */
 const instantSchema = z.unknown().transform((said, context): string | null => {
   if (said === undefined) {
@@ -86,7 +86,7 @@ const reportMetaSchema = z.preprocess(
     /** When the values were computed; null if unreadable. */
     as_of: instantSchema,
     cached: z.boolean(),
-    /** Its type is unspecified: seconds in the sandbox. Docket does not use it. */
+    /** Its type is not specified; in the sandbox it is in seconds. Docket does not use it. */
     refresh_retry_after: z.unknown().optional(),
     timezone: z.string(),
     /** Null if the service reports none, e.g. for current counts. */
@@ -108,12 +108,12 @@ const columnSchema = z.looseObject({
   unit: z.string().nullish(),
 });
 
-/** By metric id, possibly with other keys: only the request determines which values must be numbers. */
+/** By metric id, possibly with other keys. Only the request decides which values must be numbers. */
 const figuresSchema = z.looseObject({});
 
 /**
- * Values by column are of unknown type, because a row may have more columns than requested. A value is 0 if nothing
- * happened and null if it is undefined: a rate or a median over nothing (specification §2.8, rule 2).
+ * The types of values are unknown here, because a row may have more columns than requested. A value is 0 if nothing
+ * happened and null if it is undefined: a rate or a median of nothing (specification §2.8, rule 2).
  */
 const rowSchema = z.looseObject({
   bucket: civilDateSchema.nullish(),
