@@ -4,7 +4,7 @@ import { ProblemError } from './problem.ts';
 
 const YEAR_MS = 365 * DAY_MS;
 
-/** What a role lets its members do. `analytics.read` is the one permission the specification names (§5.10). */
+/** What members with this role may do. `analytics.read` is the only permission that the specification names (§5.10). */
 export interface Role {
   readonly id: number;
   readonly name: string;
@@ -33,16 +33,16 @@ export const USERS: readonly User[] = [
 interface KeySpec {
   readonly label: string;
   readonly what: string;
-  /** The organization it was issued in, which `current` means. */
+  /** The organization in which it was issued. `current` refers to it. */
   readonly home: number;
-  /** It is valid in its home organization only. */
+  /** It is only valid in its home organization. */
   readonly scoped: boolean;
   readonly access: 'read' | 'full';
-  /** Permissions it is scoped to; null: all permissions of its owner. */
+  /** Permissions to which it is limited; null: all permissions of its owner. */
   readonly scope: readonly string[] | null;
 }
 
-/** A stored key: its prefix and the hash of its secret, never the secret (specification §5). */
+/** A stored key: its prefix and the hash of its secret, but never the secret (specification §5). */
 export interface StoredKey extends KeySpec {
   readonly id: number;
   readonly prefix: string;
@@ -55,7 +55,7 @@ export interface StoredKey extends KeySpec {
 
 const DEFAULTS = { home: 101, scoped: false, access: 'full', scope: null } as const;
 
-/** The ready-made keys: one for each way in which a key can be accepted or rejected. */
+/** The keys that the sandbox provides: one for each way in which a key can be accepted or rejected. */
 const KEY_SPECS: readonly (KeySpec & { readonly owner: number; readonly ended?: 'expired' | 'revoked' })[] = [
   { ...DEFAULTS, label: 'all', what: 'full access in every organization', owner: 1 },
   { ...DEFAULTS, label: 'acme', what: 'full access in Acme Payments only', owner: 1, scoped: true },
@@ -94,7 +94,10 @@ export interface IssuedKey {
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
-/** The ready-made keys, the same for a seed at each start. Valid in sandboxes only. */
+/**
+ * The keys that the sandbox provides. The same seed gives the same keys at each start. They are only valid in
+ * sandboxes.
+ */
 export function issueKeys(seed: number, now: number): IssuedKey[] {
   return KEY_SPECS.map(({ owner: ownerId, ended, ...spec }, index) => {
     const prefix = `sbx_${spec.label}`;
@@ -115,8 +118,8 @@ export function issueKeys(seed: number, now: number): IssuedKey[] {
 const DUMMY_HASH = sha256('no such key');
 
 /**
- * The key that the header names (specification §5.1, §5.2).
- * Throws a 401 `ProblemError`: `auth.token_expired` for an expired key, else `auth.invalid_credentials`.
+ * Finds the key in a header (specification §5.1, §5.2). Throws a 401 `ProblemError`: `auth.token_expired` for an
+ * expired key, otherwise `auth.invalid_credentials`.
  */
 export function authenticate(keys: readonly StoredKey[], header: string | undefined, now: number): StoredKey {
   const presented = /^Api-Key ([^.\s]+)\.(\S+)$/.exec(header ?? '');
@@ -125,7 +128,7 @@ export function authenticate(keys: readonly StoredKey[], header: string | undefi
   }
   const [, prefix = '', secret = ''] = presented;
   const key = keys.find((candidate) => candidate.prefix === prefix);
-  // Compared even if no key has the prefix, so that the timing reveals no prefixes.
+  // Compared even if no key has the prefix, so that the timing does not reveal prefixes.
   const right = timingSafeEqual(sha256(secret), key?.secretHash ?? DUMMY_HASH);
   if (key === undefined || !right) throw unauthorized('auth.invalid_credentials', 'The API key is not valid.');
   if (key.revokedAt !== null && key.revokedAt <= now) {

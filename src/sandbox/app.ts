@@ -21,7 +21,7 @@ const gzipAsync = promisify(gzip);
 const LIST = `/api/orgs/:org/:list{${LISTS.join('|')}}/` as const;
 /** Limit of request bodies, in characters. */
 const MAX_BODY_CHARACTERS = 262_144;
-/** Answers smaller than this are not worth compressing, in bytes. */
+/** Smaller responses (in bytes) are not worth compressing. */
 const MIN_COMPRESSED_BYTES = 1024;
 
 export interface AppOptions {
@@ -37,7 +37,10 @@ export interface AppOptions {
 
 type Variables = { Variables: { correlationId: string; key: StoredKey } };
 
-/** The endpoints of specification §4, their keys (§5), errors (§7) and rates (§8), without a network. */
+/**
+ * Creates the service without a network: the endpoints of specification §4, their keys (§5), errors (§7) and rates
+ * (§8).
+ */
 export function createApp(options: AppOptions): Hono<Variables> {
   const { state, cache, clock, log } = options;
   const stored = options.keys.map((key) => key.stored);
@@ -107,10 +110,10 @@ export function createApp(options: AppOptions): Hono<Variables> {
   app.post('/api/orgs/:org/analytics/report/', async (c) => {
     const key = c.get('key');
     const tenant = authorizeTenant(c.req.param('org'), key, state, 'metrics');
-    // A read-only key may call GET only (§5.4), unless it was made for metrics, which are read by this POST (§5.5).
+    // A read-only key may only use GET (§5.4), unless it was made for metrics, which are read with this POST (§5.5).
     if (key.access === 'read' && key.scope === null) throw forbidden('This key is read-only: GET endpoints only.');
     const question = parseReportQuery(await jsonBody(c), tenant, state);
-    // A changed past is another answer.
+    // If the past changes, so does the response.
     const name = `${tenant.spec.id} ${queryKey(question)} ${state.lateEntries()}`;
     const cached = cache.get(name, clock());
     if (cached !== undefined) return jsonResponse(c, reportBody(cached.held, true, cached.secondsLeft));
@@ -148,14 +151,14 @@ export function createApp(options: AppOptions): Hono<Variables> {
   return app;
 }
 
-/** @param refreshRetryAfter seconds after which the report can be computed again; null for a new one (specification §2.8) */
+/** @param refreshRetryAfter seconds until the report can be computed again; null for a new one (specification §2.8) */
 function reportBody({ meta, rest }: CachedReport, cached: boolean, refreshRetryAfter: number | null): Buffer {
   const whole = JSON.stringify({ ...meta, cached, refresh_retry_after: refreshRetryAfter });
   return Buffer.concat([Buffer.from(`{"meta":${whole},`), rest, CLOSING]);
 }
 const CLOSING = Buffer.from('}');
 
-/** JSON text, compressed if accepted. */
+/** Responds with JSON text, compressed if the client accepts it. */
 async function jsonResponse(c: Context<Variables>, json: string | Buffer): Promise<Response> {
   c.header('Content-Type', 'application/json');
   c.header('Vary', 'Accept-Encoding');
@@ -165,7 +168,7 @@ async function jsonResponse(c: Context<Variables>, json: string | Buffer): Promi
   return c.body(typeof body === 'string' ? body : new Uint8Array(body));
 }
 
-/** The body as JSON. Throws a 422 `ProblemError`, also for another content type than §4 requires. */
+/** Reads the body as JSON. Throws a 422 `ProblemError`, also for a content type other than the one that §4 requires. */
 async function jsonBody(c: Context<Variables>): Promise<unknown> {
   const invalid = (detail: string) =>
     new ProblemError(422, 'validation.failed', detail, {
@@ -191,7 +194,10 @@ function assertUnscoped(key: StoredKey): void {
 const canAccess = (key: StoredKey, org: number): boolean =>
   key.owner.roles.has(org) && (!key.scoped || key.home === org);
 
-/** The organization of a path, if the key is authorized; else throws a 404 or 403 `ProblemError` (specification §7). */
+/**
+ * The organization in a path, if the key may access it. Otherwise throws a 404 or 403 `ProblemError` (specification
+ * §7).
+ */
 function authorizeTenant(org: string, key: StoredKey, world: SandboxState, purpose: 'metrics' | 'records'): Tenant {
   const current = org === 'current' && purpose === 'metrics';
   const id = current ? key.home : /^\d{1,9}$/.test(org) ? Number(org) : Number.NaN;
@@ -213,7 +219,7 @@ function listOf(name: string, tenant: Tenant, keys: readonly StoredKey[]) {
   return recordList(known, tenant.spec, tenant.snapshot(), keys);
 }
 
-/** Specification §2.1, with the additional link fields. */
+/** As in specification §2.1, with the additional link fields. */
 function organizationBody(spec: OrganizationSpec, world: SandboxState, c: Context<Variables>): Record<string, unknown> {
   const base = `${new URL(c.req.url).origin}/api/orgs/${spec.id}/`;
   const created = new Date(world.tenants.get(spec.id)?.start ?? 0).toISOString();
@@ -222,7 +228,7 @@ function organizationBody(spec: OrganizationSpec, world: SandboxState, c: Contex
   return { id, url: base, name, image: null, ...Object.fromEntries(links), created_at: created, updated_at: created };
 }
 
-/** `GET /`: an overview with commands to copy. */
+/** Responds to `GET /`: an overview with commands to copy. */
 function indexPage(url: string, keys: readonly IssuedKey[], world: SandboxState) {
   const first = keys[0]?.text ?? '';
   const auth = `-H 'Authorization: Api-Key ${first}'`;

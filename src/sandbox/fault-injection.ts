@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.ts';
 import { catalogSchema } from '../contract/catalog.ts';
 import { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts';
 
-/** Internal header that marks an incomplete response. Not sent. */
+/** Internal header that marks an incomplete response. It is not sent to clients. */
 export const ABORTED_HEADER = 'x-sandbox-unanswered';
 
 const htmlPage = (title: string) =>
@@ -18,7 +18,8 @@ const abortedResponse = (): Response => {
 };
 
 /**
- * Applies the faults that match a request: delays first, then the first fault that replaces the response, or the service.
+ * Applies the faults that match a request: first delays, then the first fault that replaces the response, otherwise the
+ * service responds.
  */
 export async function respondWithFaults(
   headers: Readonly<Record<string, unknown>>,
@@ -41,7 +42,7 @@ export async function respondWithFaults(
   return response;
 }
 
-/** A catalog without the newest groups; error responses stay unchanged. */
+/** Removes the newest groups from a catalog. Error responses stay unchanged. */
 async function outdatedCatalog(response: Response, groups: number): Promise<Response> {
   if (!response.ok) return response;
   const sent = Buffer.from(await response.arrayBuffer());

@@ -1,6 +1,6 @@
 import { DocketError } from '../base/error.ts';
 
-/** Faults between a client and the service. */
+/** Faults that can occur between a client and the service. */
 export const FAULT_KINDS = {
   latency: { value: 'milliseconds', default: 1000, what: 'answers late' },
   throttle: { value: 'seconds', default: 5, what: 'answers 429 with this Retry-After' },
@@ -22,22 +22,22 @@ export type FaultKind = keyof typeof FAULT_KINDS;
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** In the unit of the kind. */
+  /** In the unit of the fault's kind. */
   readonly value?: number;
-  /** Probability from 0 to 1; always without this and `count`. */
+  /** Probability from 0 to 1. Without it and `count`, the fault always occurs. */
   readonly probability?: number;
-  /** Number of requests to affect. */
+  /** The number of requests to affect. */
   readonly count?: number;
-  /** Only requests whose path contains this. */
+  /** Affects only requests whose path contains this. */
   readonly path?: string;
 }
 
 const FAULT_PATTERN = /^([a-z-]+)(?:=(-?\d+))?(?::(\d+)(\.\d+)?)?(?:@(\S+))?$/;
 
 /**
- * `KIND[=VALUE][:HOW OFTEN][@PATH]`. HOW OFTEN is a number of requests (`:3`) or, with a decimal point, a probability
- * (`:0.1`); always when absent. Examples: `reset:0.1`, `status=502:3`, `latency=800@/analytics/report/`.
- * Throws `usage.invalid`.
+ * Parses `KIND[=VALUE][:HOW OFTEN][@PATH]`. HOW OFTEN is a number of requests (`:3`) or, with a decimal point, a
+ * probability (`:0.1`); without it, the fault always occurs. Examples: `reset:0.1`, `status=502:3`,
+ * `latency=800@/analytics/report/`. Throws `usage.invalid`.
  */
 export function parseFault(text: string): Fault {
   const wrong = (expected: string) =>
@@ -67,7 +67,7 @@ export function parseFault(text: string): Fault {
   };
 }
 
-/** States of the service, not faults of some of its answers. */
+/** Faults that change the state of the service, not only some of its responses. */
 const LASTING: ReadonlySet<FaultKind> = new Set<FaultKind>(['clock', 'history']);
 
 /** Which requests a kind of fault applies to. */
@@ -75,8 +75,8 @@ const appliesTo = (kind: FaultKind, path: string): boolean =>
   kind !== 'old-catalog' || path.endsWith('/analytics/metrics/');
 
 /**
- * Selects the faults for a request, and decrements their counts.
- * @param share uniform in [0, 1), seeded, so that equal requests get equal faults
+ * Selects the faults for a request and decrements their counts.
+ * @param share uniform in [0, 1) and seeded, so that equal requests get equal faults
  */
 export function createFaultInjector(initial: readonly Fault[], share: () => number) {
   let active: { readonly fault: Fault; left: number }[] = [];
@@ -88,9 +88,9 @@ export function createFaultInjector(initial: readonly Fault[], share: () => numb
     active.reduce((sum, { fault }) => sum + (fault.kind === kind ? (fault.value ?? FAULT_KINDS[kind].default) : 0), 0);
   return {
     set,
-    /** Error of the clock, ms. */
+    /** How far the service's clock is ahead, in ms. */
     skew: () => sumOf('clock') * 1000,
-    /** Share of profiles that its past has in addition; 0.05 is 5 %. */
+    /** The share of profiles that are added to the past; 0.05 is 5 %. */
     lateEntries: () => sumOf('history') / 100,
     faultsFor: (path: string): readonly Fault[] =>
       active

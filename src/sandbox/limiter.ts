@@ -3,14 +3,14 @@ export type LimiterAlgorithm = (typeof LIMITER_ALGORITHMS)[number];
 
 /** Counts calls by name. A rejected call does not count. */
 export interface Limiter {
-  /** 0: the call is allowed and counted; else ms until the next one is allowed. */
+  /** Returns 0 if the call is allowed, and counts it. Otherwise returns the ms until the next call is allowed. */
   acquire(name: string, now: number): number;
 }
 
 /**
- * At most `calls` a window, by one of three algorithms; the specification does not define it (§8).
- * `sliding`: a log of the calls of the last window. `fixed`: windows aligned to the clock, so two bursts may meet at
- * a boundary. `token-bucket`: full at the start, refilled evenly.
+ * Allows at most `calls` per window, by one of three algorithms, because the specification does not define one (§8).
+ * `sliding`: a log of the calls in the last window. `fixed`: windows are aligned to the clock, so two bursts may meet
+ * at a boundary. `token-bucket`: full at the start, refilled evenly.
  */
 export function createLimiter(kind: LimiterAlgorithm, calls: number, windowMs: number): Limiter {
   const names = new Map<string, number[]>();
@@ -43,8 +43,8 @@ export function createLimiter(kind: LimiterAlgorithm, calls: number, windowMs: n
       },
     };
   }
-  // Counted in whole numbers (a call costs `windowMs`, a millisecond refills `calls`): fractions of a token would
-  // round, and a call at exactly the announced moment could be refused.
+  // Counted in whole numbers (a call costs `windowMs`, a millisecond refills `calls`). Fractions of a token would be
+  // rounded, so a call at exactly the announced moment could be refused.
   const full = calls * windowMs;
   return {
     acquire(name, now) {

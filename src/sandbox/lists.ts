@@ -5,7 +5,7 @@ import type { Snapshot } from './reports/snapshot.ts';
 
 export type ListItem = Readonly<Record<string, unknown>> & { readonly id: number };
 
-/** An organization-scoped list: its records ordered by id, and the fields for ordering and search. */
+/** A list of an organization: its records ordered by id, and the fields for ordering and search. */
 export interface RecordList {
   readonly count: number;
   /** The record at an index. */
@@ -14,7 +14,7 @@ export interface RecordList {
   readonly searchable: readonly string[];
 }
 
-/** The lists by their path (specification §4.3 leaves all but `profiles` open). */
+/** The lists, by their path (specification §4.3 defines only `profiles`). */
 export const LISTS = [
   'profiles',
   'blockchain-addresses',
@@ -29,14 +29,14 @@ export const LISTS = [
 ] as const;
 export type ListName = (typeof LISTS)[number];
 
-/** Ids are unique across organizations, as primary keys are. */
+/** Ids are unique across organizations, like primary keys. */
 const ID_SPACE = 1_000_000;
 
 const iso = (instant: number | undefined): string => new Date(instant ?? 0).toISOString();
 const isoIfPast = (instant: number | undefined, now: number): string | null =>
   instant === undefined || instant === NEVER || instant > now ? null : iso(instant);
 
-/** Rows that exist by now: the tables are sorted by their first column, so they are a prefix. */
+/** The number of rows that exist now. Tables are sorted by their first column, so these rows come first. */
 const countExisting = (column: Float64Array, now: number): number =>
   firstIndex(column.length, (row) => (column[row] ?? NEVER) > now);
 
@@ -200,7 +200,7 @@ const FORMS = ['AG', 'B.V.', 'GmbH', 'Inc.', 'Ltd', 'S.A.'];
 
 /** A fictitious name, derived from the id. */
 function profileName(id: number, entity: boolean): string {
-  // A step coprime to the lengths covers all combinations before it repeats.
+  // A step that is coprime to the lengths covers all combinations before it repeats.
   const mixed = Math.imul(id, 0x9e3779b1) >>> 0;
   const pick = (from: readonly string[], salt: number) => from[Math.floor(mixed / salt) % from.length] ?? '';
   return entity ? `${pick(LAST, 1)} ${pick(TRADES, 64)} ${pick(FORMS, 1024)}` : `${pick(FIRST, 1)} ${pick(LAST, 4096)}`;

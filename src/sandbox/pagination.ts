@@ -12,8 +12,8 @@ const pageLink = (url: URL, page: number): string => {
 };
 
 /**
- * The envelope of specification §2.3: the page of a list by `page`, `ordering` and `search` of the URL; links keep all parameters.
- * Throws a 404 `ProblemError` for a missing page and a 422 for an unknown ordering.
+ * The envelope of specification §2.3: the page of a list that `page`, `ordering` and `search` in the URL select. Links
+ * keep all parameters. Throws a 404 `ProblemError` for a missing page and a 422 for an unknown ordering.
  */
 export function paginate(list: RecordList, url: URL) {
   const asked = url.searchParams.get('page') ?? '1';
@@ -33,7 +33,7 @@ export function paginate(list: RecordList, url: URL) {
   };
 }
 
-/** Indexes of the records that contain every word of the search, ignoring case. */
+/** The indexes of records that contain every word of the search, ignoring case. */
 function searchRecords(list: RecordList, search: string | null): number[] {
   const all = Array.from({ length: list.count }, (_, place) => place);
   const words = (search ?? '').toLowerCase().split(/\s+/).filter(Boolean);
@@ -66,7 +66,7 @@ function orderRecords(list: RecordList, places: number[], ordering: string | nul
   });
 }
 
-/** The record with an id; the list is ordered by id. */
+/** Finds the record with an id, in a list that is ordered by id. */
 export function findRecord(list: RecordList, id: string): ListItem | undefined {
   const place = firstIndex(list.count, (index) => list.at(index).id >= Number(id));
   const record = place < list.count ? list.at(place) : undefined;

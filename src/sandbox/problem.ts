@@ -1,6 +1,6 @@
 import type { PROBLEM_CODES } from '../contract/problem.ts';
 
-/** Codes of specification §7, and our own where it has none. */
+/** Codes of specification §7, and our own for errors that it does not define. */
 export type SandboxProblemCode = keyof typeof PROBLEM_CODES | 'not_found' | 'method_not_allowed';
 
 /** One entry of a 422's `errors` (specification §7). `pointer` is a JSON pointer into the request body. */
@@ -11,7 +11,7 @@ export interface ValidationProblem {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Thrown to answer a request with a problem. */
+/** Thrown to respond to a request with a problem. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly status: 401 | 403 | 404 | 405 | 422 | 429;

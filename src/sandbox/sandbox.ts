@@ -18,26 +18,26 @@ import { createSandboxState } from './tenants.ts';
 export { type Fault, parseFault } from './faults.ts';
 export { dump } from './generator/dump.ts';
 
-/** Seed of the keys in the documentation. */
+/** The seed of the keys in the documentation. */
 export const DEFAULT_SEED = 1;
 
 export interface SandboxOptions {
-  /** 0 (default): a free port. */
+  /** Default: 0, a free port. */
   readonly port?: number;
-  /** Default 127.0.0.1. */
+  /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** Seed of the generated data and keys; default 1. */
+  /** Seed of the generated data and keys. Default: 1. */
   readonly seed?: number;
-  /** Epoch ms of a fixed end of the history; default: the running clock. */
+  /** Epoch ms at which the history ends. Default: the running clock. */
   readonly now?: number;
-  /** Share of the profiles and invitations without a group, null in rows and not listed in the catalog; default 0. */
+  /** The share of profiles and invitations without a group: null in rows, and not in the catalog. Default: 0. */
   readonly ungrouped?: number;
-  /** For limits, the cache and latency; default the system clock. */
+  /** For limits, the cache and latency. Default: the system clock. */
   readonly clock?: Clock;
-  /** The minute of specification §8, ms; default 60000. */
+  /** The length of the minute in specification §8, in ms. Default: 60000. */
   readonly windowMs?: number;
   readonly limiter?: LimiterAlgorithm;
-  /** TTL of cached reports, seconds; default an hour, 0 disables the cache. */
+  /** How long reports are cached, in seconds. Default: an hour. 0 disables the cache. */
   readonly cacheSeconds?: number;
   readonly faults?: readonly Fault[];
   readonly log?: Log;
@@ -50,33 +50,33 @@ export interface SandboxRequest {
   /** `Secret.fingerprint()` of the presented key, or null. */
   readonly key: string | null;
   readonly method: string;
-  /** With the query. */
+  /** Including the query. */
   readonly path: string;
-  /** 0 if a fault left it without a complete response. */
+  /** 0 if a fault prevented a complete response. */
   readonly status: number;
 }
 
 export interface Sandbox {
   readonly url: string;
   readonly organizations: readonly OrganizationSpec[];
-  /** Ready-made keys; `organizations` are the ids that the key can access. */
+  /** The keys that the sandbox provides. `organizations` are the ids that the key can access. */
   readonly keys: readonly {
     readonly label: string;
     readonly key: string;
     readonly organizations: readonly number[];
     readonly what: string;
   }[];
-  /** The latest requests, oldest first; at most 10,000 are kept. */
+  /** The latest requests, oldest first. At most 10,000 are kept. */
   requests(): readonly SandboxRequest[];
   setFaults(faults: readonly Fault[]): void;
   close(): Promise<void>;
 }
 
 const MAX_RECORDED_REQUESTS = 10_000;
-/** Ms for which the server keeps an idle connection. */
+/** How long (ms) the server keeps an idle connection. */
 const IDLE_CONNECTION_MS = 65_000;
 
-/** The sandbox without a network, for `startSandbox` and for tests in process. */
+/** Creates the sandbox without a network, for `startSandbox` and for tests in the same process. */
 export function buildSandbox(options: SandboxOptions = {}) {
   const seed = options.seed ?? DEFAULT_SEED;
   const clock = options.clock ?? systemClock;
@@ -103,7 +103,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const host = options.host ?? '127.0.0.1';
   const requests: SandboxRequest[] = [];
   const stopping = new AbortController();
-  // Each delayed response adds a listener: Node warns of a leak from the eleventh on.
+  // Each delayed response adds a listener, and from the eleventh on Node would warn of a leak.
   setMaxListeners(0, stopping.signal);
 
   const fetch = async (request: Request, env: HttpBindings): Promise<Response> => {
@@ -116,7 +116,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       faults.skew(),
       () => Promise.resolve(app.fetch(request, env)),
       env.outgoing,
-      // Closing ends the delay; the connection is closed by then.
+      // Closing the sandbox ends the delay. The connection is closed by then.
       (ms) => clock.sleep(ms, stopping.signal).catch(() => undefined),
       stopping.signal,
     );
@@ -137,7 +137,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     fetch: (request, env) => fetch(request, env as HttpBindings),
     overrideGlobalObjects: false,
   });
-  // Longer than clients keep an idle connection: a server that closes it first may lose the request that is on its way.
+  // Longer than clients keep an idle connection: if the server closes it first, a request that is on its way may be
+  // lost.
   if ('keepAliveTimeout' in server) server.keepAliveTimeout = IDLE_CONNECTION_MS;
   const port = await new Promise<number>((resolve, reject) => {
     server.once('error', (cause) =>

@@ -12,16 +12,16 @@ import { type MetricDefinition, toCatalogMetric } from './reports/metric-definit
 import { METRICS, REPLACED } from './reports/metrics.ts';
 import { type Snapshot, snapshotAt } from './reports/snapshot.ts';
 
-/** Changes when a metric is added, replaced or means something else (specification §9). */
+/** Changes when a metric is added or replaced, or gets another meaning (specification §9). */
 export const REGISTRY_VERSION = 7;
 
 /** How far ahead events are generated, so that a sandbox can run for weeks without generating more. */
 const LOOKAHEAD_MS = 30 * DAY_MS;
 
-/** All zones of the IANA database. */
+/** More than all zones in the IANA database. */
 const MAX_CACHED_ZONES = 1_000;
 
-/** One organization as the endpoints see it. */
+/** An organization, as the endpoints see it. */
 export interface Tenant {
   readonly spec: OrganizationSpec;
   /** Midnight (UTC) of the first day with data, epoch ms. */
@@ -37,17 +37,17 @@ export interface Tenant {
 
 export interface SandboxState {
   readonly tenants: ReadonlyMap<number, Tenant>;
-  /** Epoch ms on the clock of the data. */
+  /** Epoch ms, on the clock of the data. */
   now(): number;
-  /** Share of profiles that the past has in addition, see the fault `history`. */
+  /** The share of profiles that are added to the past, see the fault `history`. */
   lateEntries(): number;
   zone(name: string): ZoneDays;
 }
 
 /**
  * @param now clock of the data, epoch ms; histories end at its first value
- * @param ungrouped share of the profiles and invitations that have no group
- * @param lateEntries share of profiles that the past has in addition; it may change
+ * @param ungrouped share of profiles and invitations without a group
+ * @param lateEntries share of profiles that are added to the past; it may change
  */
 export function createSandboxState(
   seed: number,
@@ -81,13 +81,13 @@ function createTenant(
   let history: History | undefined;
   let late = 0;
   let view: Snapshot | undefined;
-  // Weak: timelines are collected together with a replaced history.
+  // Weak, so that timelines are collected together with a replaced history.
   const timelines = new WeakMap<Float64Array, Timeline>();
 
   const historyUntil = (instant: number): History => {
     if (history !== undefined && instant < history.horizon && late === lateEntries()) return history;
     late = lateEntries();
-    // A day draws the same profiles and, with a larger mean, more of them.
+    // With a larger mean, a day draws the same profiles and additional ones.
     const arrivals = spec.arrivals * (1 + late);
     history = generateHistory({ ...spec, arrivals }, seed, startedAt, instant + LOOKAHEAD_MS);
     return history;
@@ -108,7 +108,7 @@ function createTenant(
       };
     },
     snapshot() {
-      // All events are on whole seconds, so one snapshot per second suffices.
+      // All events are at whole seconds, so one snapshot per second is enough.
       const second = Math.floor(now() / 1000) * 1000;
       const current = historyUntil(second);
       if (view?.now !== second || view.history !== current) view = snapshotAt(current, second);

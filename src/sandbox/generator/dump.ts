@@ -2,17 +2,17 @@ import { codeName, type FactTables, type History, NEVER } from './fact-tables.ts
 import { generateHistory } from './history.ts';
 import { ORGANIZATIONS } from './organizations.ts';
 
-/** The fields of an event besides when (ISO, UTC), what and in which organization. */
+/** The fields of an event besides its time (ISO, UTC), kind and organization. */
 type EventFields = Readonly<Record<string, string | number | boolean | null>>;
 type Row = readonly [at: number, event: string, fields: EventFields];
 type Add = (at: number | undefined, event: string, fields: EventFields) => void;
 
 /**
- * All events until now, by organization and then time, as NDJSON lines: enough to recompute every metric.
+ * All events until now as NDJSON lines, by organization, then time. They are enough to recompute every metric.
  *
  * @param now epoch ms; later events are left out
- * @param organizations ids; all when absent
- * @param ungrouped as of `SandboxOptions`
+ * @param organizations ids; absent: all
+ * @param ungrouped like in `SandboxOptions`
  */
 export function* dump({
   seed,
@@ -49,7 +49,7 @@ function events({ facts }: History, groups: readonly string[]): Row[] {
   return rows;
 }
 
-/** Rows are numbered from 1, as in the ids of the lists. */
+/** Rows are numbered from 1, like the ids in the lists. */
 function addProfiles({ profiles, changes, reviews }: FactTables, groups: readonly string[], add: Add): void {
   for (const [row, at] of profiles.created.entries()) {
     add(at, 'profile.created', {

@@ -1,7 +1,7 @@
-/** The instant of an event that has not happened: later than any present. */
+/** The instant of an event that has not happened. It is later than any present. */
 export const NEVER = Number.POSITIVE_INFINITY;
 
-/** Codes are positions in these lists; the lists are the dimension values of the catalog (specification §2.5, §3). */
+/** Codes are positions in these lists, which contain the dimension values of the catalog (specification §2.5, §3). */
 export const CODES = {
   type: ['individual', 'entity'],
   status: ['PR', 'UR', 'RS', 'RR', 'ES', 'AP', 'DE', 'AR'],
@@ -17,7 +17,7 @@ export const CODES = {
   verdict: ['release', 'report'],
 } as const;
 
-/** The value of a code. */
+/** The value that a code stands for. */
 export const codeName = (list: keyof typeof CODES, code: number | undefined): string => CODES[list][code ?? 0] ?? '';
 
 /** The code of a value, e.g. `code('status', 'AP')`. */
@@ -31,32 +31,34 @@ const codes = Uint8Array;
 const rows = Uint32Array;
 
 /**
- * The columns of one organization's history: a row is an entity; `instants` are epoch ms in whole seconds, `NEVER` when it
- * has not happened; `codes` are positions in `CODES`, or 0 and 1; `rows` are row numbers of another table. Each table is
- * sorted by its first column. Instants may be in the future: readers compare with the present.
+ * The columns of one organization's history. A row is an entity. `instants` are epoch ms in whole seconds, `NEVER` if
+ * it has not happened. `codes` are positions in `CODES`, or 0 and 1. `rows` are row numbers in another table. Each
+ * table is sorted by its first column. Instants may be in the future, so readers compare them with the present.
  */
 export const COLUMNS = {
   profiles: {
     created: instants,
-    /** First arrival at Approved or Declined. */
+    /** When it was first Approved or Declined. */
     decided: instants,
     approved: codes,
     type: codes,
-    /** Index of the organization's group; one past the last without a group. */
+    /** Index of the organization's group; without a group, one after the last index. */
     group: codes,
     risk: codes,
     source: codes,
   },
   reviews: { opened: instants, due: instants, decided: instants, decision: codes, profile: rows },
   hits: { found: instants, resolved: instants, kind: codes, resolution: codes, profile: rows },
-  /** `outcome`: `closed` or `dismissed`, whether it has happened or not. */
+  /** `outcome`: `closed` or `dismissed`, even if it has not happened yet. */
   alerts: { created: instants, assigned: instants, closed: instants, type: codes, outcome: codes, profile: rows },
   rfis: { sent: instants, due: instants, answered: instants, withdrawn: instants, profile: rows },
-  /** `screened`: the first screening that succeeded. */
+  /** `screened`: the first successful screening. */
   addresses: { added: instants, screened: instants, network: codes, screenable: codes, profile: rows },
-  /** `rating`: meaningless if the run failed. `rose`: above the rating of the address's last run that succeeded. */
+  /**
+   * `rating`: without meaning if the run failed. `rose`: the rating is above that of the address's last successful run.
+   */
   runs: { at: instants, failed: codes, rating: codes, rose: codes, address: rows, profile: rows },
-  /** `held`: as a possible duplicate, instead of becoming a profile. */
+  /** `held`: it was held as a possible duplicate and did not become a profile. */
   forms: { invited: instants, submitted: instants, held: codes, group: codes },
   transactions: { received: instants, closed: instants, recommended: codes, decided: codes, profile: rows },
 } as const;
@@ -70,13 +72,13 @@ export type Columns<Name extends TableName> = {
 
 /** The history in columns. */
 export type FactTables = { readonly [Name in TableName]: Columns<Name> } & {
-  /** `changes`: where the profile's changes start in the table of changes; one longer than the table. */
+  /** `changes`: where each profile's changes begin in the table of changes. It has one entry more than the table. */
   readonly profiles: { readonly changes: Uint32Array };
-  /** Arrivals at a review status, by profile and then time. */
+  /** When profiles got a review status, by profile, then time. */
   readonly changes: { readonly at: Float64Array; readonly to: Uint8Array };
 };
 
-/** A generated row. It refers to other rows as objects, which are numbered after sorting. */
+/** A generated row. It refers to other rows as objects, which get their numbers after sorting. */
 export type Entity<Name extends TableName> = {
   -readonly [Column in keyof Columns<Name>]: Columns<Name>[Column] extends Uint32Array
     ? { readonly row: number }
@@ -95,7 +97,10 @@ export interface Entities extends EntityLists {
 }
 type EntityLists = { readonly [Name in TableName]: Entity<Name>[] };
 
-/** The first index from 0 to `count` for which `isAfter` holds, given that it holds for all later ones; `count` for none. */
+/**
+ * The first index from 0 to `count` for which `isAfter` is true, if it is true for all later ones; `count` if there is
+ * none.
+ */
 export function firstIndex(count: number, isAfter: (index: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -107,7 +112,7 @@ export function firstIndex(count: number, isAfter: (index: number) => boolean): 
   return low;
 }
 
-/** Rows of a table. */
+/** The number of rows in a table. */
 export const rowCount = (facts: FactTables, table: TableName): number => Object.values(facts[table])[0]?.length ?? 0;
 
 export interface History {

@@ -12,17 +12,20 @@ import type { OrganizationSpec } from './organizations.ts';
 import { type GeneratorContext, generateInvitation, generateProfile } from './profile-generator.ts';
 import { type RandomSource, randomSource } from './random.ts';
 
-/** Monday first. */
+/** By weekday, Monday first. */
 const WEEKDAYS = [1.05, 1.1, 1.05, 1, 0.85, 0.16, 0.1];
 
-/** The first day of an organization, in days since 1970: whole months before the present month (UTC); today without history. */
+/**
+ * The first day of an organization, in days since 1970: whole months before the present month (UTC), or today if it has
+ * no history.
+ */
 export function firstDay(spec: OrganizationSpec, startedAt: number): number {
   const date = new Date(startedAt);
   if (spec.months === 0) return Math.floor(startedAt / DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - spec.months, 1) / DAY_MS;
 }
 
-/** Expected number of profiles and invitations on a day. */
+/** The expected number of profiles and invitations on a day. */
 function expectedArrivals(spec: OrganizationSpec, first: number, day: number): number {
   const weekday = WEEKDAYS[(day + 3) % 7] ?? 1;
   const date = new Date(day * DAY_MS);
@@ -30,18 +33,18 @@ function expectedArrivals(spec: OrganizationSpec, first: number, day: number): n
   return spec.arrivals * (1 + spec.growth) ** ((day - first) / 30.4) * weekday * holidays;
 }
 
-/** Mostly office hours; API events at any hour. */
+/** Mostly office hours, but events from the API occur at any hour. */
 function timeOfDay(draw: RandomSource, anyHour: boolean): number {
   const hours = anyHour ? draw.uniform() * 24 : 12 + 3 * draw.normal();
   return Math.floor(Math.min(86_399, Math.max(0, hours * 3600))) * 1000;
 }
 
 /**
- * All events of an organization from its first day to the horizon, and their continuation.
- * Reproducible from the seed, the organization and the month of `startedAt`; a later horizon only adds to it.
+ * Generates all events of an organization from its first day to the horizon, and what follows from them. The result
+ * depends only on the seed, the organization and the month of `startedAt`. A later horizon only adds to it.
  *
- * @param startedAt epoch ms at which the sandbox started: the first day is counted back from it
- * @param horizon epoch ms; later beginnings are not generated
+ * @param startedAt epoch ms at which the sandbox started; the first day is counted back from it
+ * @param horizon epoch ms; nothing that begins later is generated
  */
 export function generateHistory(spec: OrganizationSpec, seed: number, startedAt: number, horizon: number): History {
   const first = firstDay(spec, startedAt);
@@ -70,7 +73,7 @@ export function generateHistory(spec: OrganizationSpec, seed: number, startedAt:
   return { facts: toFactTables(entities), horizon };
 }
 
-/** The entities as tables of columns. */
+/** Converts the entities to tables of columns. */
 function toFactTables(entities: Entities): FactTables {
   const profiles = sortRows('profiles', entities.profiles);
   const addresses = sortRows('addresses', entities.addresses);
@@ -95,7 +98,7 @@ function toFactTables(entities: Entities): FactTables {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A row as a cell of another table: its number. */
+/** A cell that refers to a row of another table contains the row's number. */
 const cellOf = (value: unknown): number =>
   Number(typeof value === 'object' && value !== null && 'row' in value ? value.row : value);
 

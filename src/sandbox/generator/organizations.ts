@@ -7,19 +7,19 @@ export interface OrganizationSpec {
   readonly name: string;
   readonly features: readonly Feature[];
   readonly groups: readonly string[];
-  /** Share of the profiles and invitations that have no group; none when absent. */
+  /** The share of profiles and invitations without a group. Default: none. */
   readonly ungrouped?: number;
-  /** Whole months of history before the present one; 0: a new organization without records. */
+  /** Whole months of history before the present one. 0: a new organization without records. */
   readonly months: number;
-  /** Profiles and invitations on an average weekday of the first month. */
+  /** Profiles and invitations on an average weekday in the first month. */
   readonly arrivals: number;
-  /** Growth a month, e.g. 0.03. */
+  /** Growth per month, e.g. 0.03. */
   readonly growth: number;
-  /** It still has a metric that has been replaced (specification §9). */
+  /** It still has a metric that was replaced (specification §9). */
   readonly legacy: boolean;
 }
 
-/** The sandbox's organizations: one with everything, one without an optional feature, a small one, and a new one. */
+/** The sandbox's organizations: one with all features, one without an optional feature, a small one, and a new one. */
 export const ORGANIZATIONS: readonly OrganizationSpec[] = [
   {
     id: 101,

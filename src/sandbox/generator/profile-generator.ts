@@ -5,10 +5,13 @@ import type { RandomSource } from './random.ts';
 
 export interface GeneratorContext {
   readonly spec: OrganizationSpec;
-  /** Random numbers of one entity. Draws that depend on the horizon fork or come last, so that a later horizon changes nothing before it. */
+  /**
+   * Random numbers of one entity. Draws that depend on the horizon fork or come last, so that a later horizon does not
+   * change earlier events.
+   */
   readonly draw: RandomSource;
   readonly entities: Entities;
-  /** Later beginnings are not generated. */
+  /** Nothing that begins later is generated. */
   readonly horizon: number;
 }
 
@@ -32,19 +35,19 @@ const BY_RISK = {
   dueDays: [10, 7, 5, 3],
 } as const;
 
-/** Random sequence that decides which profiles and invitations have no group. */
+/** Identifies the random sequence that decides which profiles and invitations have no group. */
 const UNGROUPED_SEED = 0x6709;
 
-/** The group of a profile or an invitation by index; one past the last without a group. */
+/** The index of a profile's or invitation's group; without a group, one after the last index. */
 function drawGroup({ draw, spec: { groups, ungrouped = 0 } }: GeneratorContext): number {
   const group = draw.weightedIndex(groups.map((_, index) => 4 - Math.min(index, 3)));
-  // Drawn separately: groups do not depend on the share without a group.
+  // Drawn from a separate sequence, so that groups do not depend on the share without a group.
   return ungrouped > 0 && draw.fork(UNGROUPED_SEED).chance(ungrouped) ? groups.length : group;
 }
 
 const pick = (list: readonly number[], index: number): number => list[index] ?? 0;
 
-/** An invitation to an intake form, and the profile it becomes when it is submitted and not held. */
+/** Generates an invitation to an intake form, and the profile that it becomes if it is submitted and not held. */
 export function generateInvitation(scene: GeneratorContext, invited: number): void {
   const { draw, entities, horizon } = scene;
   const group = drawGroup(scene);
@@ -54,7 +57,7 @@ export function generateInvitation(scene: GeneratorContext, invited: number): vo
   if (submitted < horizon && !held) generateProfile(scene, submitted, valueCode('source', 'intake_form'), group);
 }
 
-/** A profile from its creation to its end, with all related events. */
+/** Generates a profile from its creation to its end, with all related events. */
 export function generateProfile(scene: GeneratorContext, created: number, source: number, inGroup?: number): void {
   const { draw, entities, spec, horizon } = scene;
   const profile: Profile = {
@@ -77,7 +80,7 @@ export function generateProfile(scene: GeneratorContext, created: number, source
   addPeriodicReviews(scene, profile, approved);
 }
 
-/** One review from its opening to its decision; returns when it ended in Approved, else `NEVER`. */
+/** Generates a review from its opening to its decision. Returns when it was approved, otherwise `NEVER`. */
 function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken: number, opened: number): number {
   const entity = profile.type === valueCode('type', 'entity');
   const due = opened + pick(BY_RISK.dueDays, profile.risk) * DAY_MS;
@@ -100,7 +103,7 @@ function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken
     const sent = at;
     const replyDue = sent + 7 * DAY_MS;
     const waited = draw.chance(0.86) ? draw.durationMs(2.2 * DAY_MS, 0.9) : NEVER;
-    // Without a reply the profile is declined after the reminder, or stays as it is.
+    // Without a reply, the profile is declined after the reminder, or stays as it is.
     const withdrawn = waited === NEVER && draw.chance(0.94) ? replyDue + draw.durationMs(3 * DAY_MS, 0.4) : NEVER;
     entities.rfis.push({ profile, sent, due: replyDue, answered: sent + waited, withdrawn });
     if (waited === NEVER) {
@@ -119,7 +122,7 @@ function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken
     arrive(STATUS.escalated);
     at += draw.durationMs(1.5 * DAY_MS, 0.8);
   }
-  // A few reviews are never finished, more are late: they fill the overdue queue.
+  // A few reviews are never finished and more are late, which fills the overdue queue.
   if (draw.chance(0.002)) return NEVER;
   if (draw.chance(0.03)) at += draw.durationMs(12 * DAY_MS, 0.6);
   at += draw.durationMs(entity ? 1.4 * DAY_MS : 9 * HOUR_MS, 1);
@@ -128,7 +131,7 @@ function addReview({ draw, entities }: GeneratorContext, profile: Profile, taken
   return to === STATUS.approved ? at : NEVER;
 }
 
-/** What happens to an approved profile: periodic reviews, and its end. */
+/** Generates what happens to an approved profile: periodic reviews, and its end. */
 function addPeriodicReviews(scene: GeneratorContext, profile: Profile, approved: number): void {
   const { draw, horizon } = scene;
   let since = approved;
@@ -144,7 +147,7 @@ function addPeriodicReviews(scene: GeneratorContext, profile: Profile, approved:
   }
 }
 
-/** Screening against lists at creation and while the profile is monitored; hits may raise alerts. */
+/** Generates screening against lists, at creation and while the profile is monitored. Hits may raise alerts. */
 function addScreening({ draw, entities, spec }: GeneratorContext, profile: Profile, horizon: number): void {
   const adverse = spec.features.includes('adverse_media');
   const mean = pick(BY_RISK.hits, profile.risk);
@@ -193,7 +196,7 @@ function addAlert(
   });
 }
 
-/** Blockchain addresses of a profile and their screening, first and then about every quarter. */
+/** Generates the blockchain addresses of a profile and their screening: the first, then about one per quarter. */
 function addAddresses({ draw: life, entities, horizon }: GeneratorContext, profile: Profile): void {
   const entity = profile.type === valueCode('type', 'entity');
   const held = life.chance(entity ? 0.6 : 0.35) ? 1 + life.poisson(entity ? 1.2 : 0.3) : 0;
@@ -229,7 +232,7 @@ function addAddresses({ draw: life, entities, horizon }: GeneratorContext, profi
   }
 }
 
-/** Alerts on transactions of an approved profile: a recommendation comes with each, a person decides. */
+/** Generates alerts on transactions of an approved profile. Each has a recommendation, and a person decides. */
 function addTransactionAlerts({ draw, entities, horizon }: GeneratorContext, profile: Profile, approved: number): void {
   for (let left = draw.poisson(0.4 + profile.risk * 0.5); left > 0; left--) {
     const received = approved + draw.durationMs(120 * DAY_MS, 1);

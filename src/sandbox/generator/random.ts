@@ -1,20 +1,20 @@
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Seeded random numbers; equal parts give equal sequences on every machine. */
+/** Seeded random numbers. The same seeds give the same sequences on every machine. */
 export interface RandomSource {
   /** An independent sequence. */
   fork(part: number): RandomSource;
-  /** Uniform in [0, 1). */
+  /** Uniformly distributed in [0, 1). */
   uniform(): number;
   chance(probability: number): boolean;
-  /** A random index by weight. */
+  /** A random index, by weight. */
   weightedIndex(weights: readonly number[]): number;
-  /** Standard normal. */
+  /** A number with a standard normal distribution. */
   normal(): number;
-  /** Log-normal milliseconds in whole seconds, at least one: durations of people and machines. */
+  /** Log-normally distributed milliseconds in whole seconds, at least one: for durations of people and machines. */
   durationMs(medianMs: number, spread: number): number;
-  /** Poisson. */
+  /** A number with a Poisson distribution. */
   poisson(mean: number): number;
 }
 

@@ -5,11 +5,11 @@ import type { Snapshot } from './snapshot.ts';
 /** Groups and filters of the rows of a table. */
 export interface Grouping {
   readonly size: number;
-  /** Group of a row, or -1 if a filter excludes it. */
+  /** The group of a row, or -1 if a filter excludes the row. */
   readonly of: (row: number) => number;
 }
 
-/** A sorted column of instants with their rows, without events that have not happened. */
+/** A sorted column of instants with their rows. Events that have not happened are left out. */
 export interface Timeline {
   readonly at: Float64Array;
   readonly row: Uint32Array;
@@ -23,7 +23,7 @@ export function timeline(column: Float64Array): Timeline {
 
 const isSorted = (column: Float64Array) => column.every((at, row) => row === 0 || (column[row - 1] ?? at) <= at);
 
-/** Which rows count, and in which cell: `visit(row, cell)`, a cell being `bucket * groups + group`, in order of time. */
+/** Visits each row that counts, in order of time, with its cell, which is `bucket * groups + group`. */
 type VisitRows = (visit: (row: number, cell: number) => void) => void;
 
 const visitTimeline =
@@ -51,7 +51,7 @@ const visitTimeline =
     }
   };
 
-/** A current count visits every row, in a single bucket. */
+/** Visits every row, in a single bucket, for a current count. */
 const visitCurrent =
   (count: number, { of }: Grouping, where: RowPredicate, seen: Uint8Array): VisitRows =>
   (visit) => {
@@ -65,10 +65,10 @@ const visitCurrent =
   };
 
 /**
- * One metric over buckets and groups: a value a cell (`bucket * groups + group`), `NaN` where it is undefined.
+ * Computes one metric by buckets and groups: one value per cell (`bucket * groups + group`), `NaN` if it is undefined.
  *
  * @param edges starts of the buckets and the end of the last one, epoch ms
- * @param seen is set to 1 for each group in which a row counted
+ * @param seen gets a 1 for each group with a row that counts
  */
 export function aggregate(
   metric: MetricDefinition,
@@ -127,11 +127,11 @@ function share(rows: VisitRows, cells: number, part: RowPredicate | undefined): 
       if (part?.(row)) parts[cell] = (parts[cell] ?? 0) + 1;
     });
   }, cells);
-  // 0 / 0 is NaN: a rate over nothing is undefined (specification §2.8, rule 2).
+  // 0 / 0 is NaN: a rate of nothing is undefined (specification §2.8, rule 2).
   return parts.map((counted, cell) => counted / (whole[cell] ?? 0));
 }
 
-/** Linear interpolation between the two nearest ranks, rounded to milliseconds. */
+/** Interpolates linearly between the two nearest ranks, and rounds to milliseconds. */
 function percentile(
   fraction: number,
   rows: VisitRows,

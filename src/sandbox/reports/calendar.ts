@@ -4,23 +4,23 @@ import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 import type { Granularity } from '../../contract/report.ts';
 import { firstIndex } from '../generator/fact-tables.ts';
 
-/** A civil date as days since 1970-01-01: arithmetic on dates without any zone. */
+/** A civil date as days since 1970-01-01, for date arithmetic without a time zone. */
 export type DayNumber = number;
 
 export const toDay = (date: string): DayNumber => Date.parse(`${date}T00:00:00Z`) / DAY_MS;
 export const toDate = (day: DayNumber): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
-/** The earliest valid date: earlier ones have no four-digit year. */
+/** The earliest valid date. Earlier ones have no four-digit year. */
 export const MIN_DAY: DayNumber = -719_162;
 
-/** Both included. */
+/** Both ends are included. */
 export interface DayRange {
   readonly from: DayNumber;
   readonly to: DayNumber;
 }
 
 export interface Bucket extends DayRange {
-  /** First day of the whole bucket, which may lie before the range: a Monday for weeks, the 1st for months. */
+  /** First day of the whole bucket, which may be before the range: a Monday for weeks, the 1st for months. */
   readonly label: DayNumber;
 }
 
@@ -36,7 +36,10 @@ const CALENDARS = {
   month: { first: (day: DayNumber) => month(day), next: (day: DayNumber) => month(day, 1) },
 } as const satisfies Record<Granularity, unknown>;
 
-/** Buckets of a range, the first and the last clipped to it (specification §2.8, rule 4). One bucket without a granularity. */
+/**
+ * The buckets of a range. The first and the last are clipped to it (specification §2.8, rule 4). One bucket without a
+ * granularity.
+ */
 export function buckets(range: DayRange, granularity: Granularity | undefined): Bucket[] {
   if (granularity === undefined) return [{ label: range.from, ...range }];
   const { first, next } = CALENDARS[granularity];
@@ -47,7 +50,10 @@ export function buckets(range: DayRange, granularity: Granularity | undefined): 
   return found;
 }
 
-/** The previous period: as many months for whole calendar months, else as many days (specification §2.7). */
+/**
+ * The previous period: for whole calendar months the same number of months, otherwise the same number of days
+ * (specification §2.7).
+ */
 export function previousPeriod({ from, to }: DayRange): DayRange {
   if (from === month(from) && to + 1 === month(to + 1)) {
     const first = new Date(from * DAY_MS);
@@ -59,21 +65,21 @@ export function previousPeriod({ from, to }: DayRange): DayRange {
 }
 
 /**
- * Whether it is a canonical name of the IANA database: `europe/zurich` and `+02:00` are not, although the platform
+ * Whether it is a canonical name in the IANA database. `europe/zurich` and `+02:00` are not, although the platform
  * accepts them.
  */
 export const isZone = (name: string): boolean =>
   /^[A-Z][A-Za-z0-9_+-]*(\/[A-Z][A-Za-z0-9_+-]*)*$/.test(name) && IANAZone.isValidZone(name);
 
-/** Starts of days in a zone. */
+/** Finds the starts of days in a time zone. */
 export interface ZoneDays {
-  /** The first instant (epoch ms) whose local date is `day`, or later if the zone skipped that day. */
+  /** The first instant (epoch ms) with the local date `day`, or a later one if the zone skipped that day. */
   start(day: DayNumber): number;
   /** The local date of an instant. */
   of(instant: number): DayNumber;
 }
 
-/** Several years of one zone. */
+/** Several years of one time zone. */
 const MAX_CACHED_DAYS = 10_000;
 
 export function zoneDays(name: string): ZoneDays {
@@ -83,7 +89,8 @@ export function zoneDays(name: string): ZoneDays {
     const midnight = day * DAY_MS;
     const before = zone.offset(midnight - 36 * HOUR_MS);
     if (before === zone.offset(midnight + 36 * HOUR_MS)) return midnight - before * 60_000;
-    // Near an offset change midnight may be missing or occur twice: search the first instant of the day.
+    // Near a change of the offset, midnight may be missing or occur twice, so the first instant of the day is searched
+    // for.
     const earliest = midnight - 36 * HOUR_MS;
     return earliest + firstIndex(72 * HOUR_MS, (ms) => of(earliest + ms) >= day);
   };

@@ -19,13 +19,13 @@ const enumValues =
   (values: readonly string[], labels: Readonly<Record<string, string>> = {}): DimensionDefinition['values'] =>
   () =>
     values.map((value) => ({ value, label: labels[value] ?? toLabel(value) }));
-/** Its values are absent if an organization does not use adverse media (specification §2.4). */
+/** Removes values that an organization without adverse media does not have (specification §2.4). */
 const withoutAdverseMedia =
   (values: DimensionDefinition['values']): DimensionDefinition['values'] =>
   (spec) =>
     values(spec).filter(({ value }) => value !== 'adverse_media' || spec.features.includes('adverse_media'));
 
-/** The dimensions of specification §2.5, with the values it leaves open. */
+/** The dimensions of specification §2.5, with values where it leaves them open. */
 const DIMENSIONS: readonly DimensionDefinition[] = [
   {
     id: 'profile.type',
@@ -96,14 +96,14 @@ const DIMENSIONS: readonly DimensionDefinition[] = [
   },
 ];
 
-/** The organization's dimension values by dimension id, and the code of each in the history's columns. */
+/** The values of an organization's dimensions by id, and their codes in the history's columns. */
 export interface DimensionValues {
   readonly descriptor: Dimension;
   /** Codes in the order of `descriptor.values`. */
   readonly codes: readonly number[];
   /** The code of rows without a value; undefined if every row has one. */
   readonly none: number | undefined;
-  /** One more than the greatest code. */
+  /** One more than the largest code. */
   readonly size: number;
 }
 

@@ -8,30 +8,33 @@ export type RowPredicate = (row: number) => boolean;
 
 /** The values of `time_field` (specification §2.4). */
 type TimeField = 'created' | 'first decision' | 'closed' | 'now';
-/** As named in the catalog. */
+/** As they are called in the catalog. */
 type Aggregation = 'count' | 'distinct' | 'share' | 'p50' | 'p90';
 
 interface MetricDescription {
   readonly description: string;
-  /** Days after the organization's first day at which its meaning changed: its successor has another id (specification §9). */
+  /**
+   * After this many days from the organization's first day, its meaning changed: its successor has another id
+   * (specification §9).
+   */
   readonly replaced?: { readonly afterDays: number; readonly by: string } | undefined;
 }
 
-/** A metric as data: its catalog entry, and its rows for the computation. */
+/** A metric as data: its catalog entry, and how it is computed from rows. */
 export interface MetricDefinition extends MetricDescription {
   readonly id: string;
   readonly label: string;
   readonly aggregation: Aggregation;
   readonly time_field: TimeField;
   readonly dimensions: readonly DimensionId[];
-  /** The optional feature without which the organization does not have the metric. */
+  /** The optional feature that an organization needs to have the metric. */
   readonly feature: Feature | undefined;
   readonly table: TableName;
-  /** The instants at which rows count; undefined for a current count, whose rows count now. */
+  /** The instants at which rows count. Undefined for a current count, whose rows count now. */
   readonly at: ((facts: FactTables) => Float64Array) | undefined;
-  /** Filter of the rows; for a current count, the counted state. */
+  /** Filters the rows. For a current count, it selects the state that is counted. */
   readonly where: ((view: Snapshot) => RowPredicate) | undefined;
-  /** For a share: the rows of the numerator. */
+  /** For a share: selects the rows of the numerator. */
   readonly part: ((view: Snapshot) => RowPredicate) | undefined;
   /** For a percentile: the duration, in seconds. */
   readonly seconds: ((view: Snapshot) => (row: number) => number) | undefined;
@@ -42,7 +45,7 @@ export interface MetricDefinition extends MetricDescription {
 type ColumnsOf<Table, Kind> = { [Name in keyof Table]: Table[Name] extends Kind ? Name : never }[keyof Table] & string;
 
 interface MetricRule<Table> extends MetricDescription {
-  /** The catalog's `time_field`, and the column of these instants; a current count has none. */
+  /** The catalog's `time_field`, and the column with these instants; a current count has no column. */
   readonly time: readonly ['now'] | readonly [Exclude<TimeField, 'now'>, ColumnsOf<Table, Float64Array>];
   readonly where?: (rows: Table, view: Snapshot) => RowPredicate;
   readonly part?: (rows: Table, view: Snapshot) => RowPredicate;
@@ -56,7 +59,7 @@ function columnOf<Column>(rows: object, name: string, kind: new () => Column): C
   throw new TypeError(`${name} is not a column of ${kind.name}`);
 }
 
-/** Declares the metrics of one table, which share dimensions and feature. */
+/** Declares the metrics of one table. They share dimensions and feature. */
 export function metricBuilder<Name extends TableName>(
   table: Name,
   dimensions: readonly DimensionId[],
@@ -91,17 +94,17 @@ export function metricBuilder<Name extends TableName>(
   };
 }
 
-/** Has happened at the time of the snapshot. */
+/** Whether the event has happened at the time of the snapshot. */
 export const hasHappened = (column: Float64Array, view: Snapshot): RowPredicate => {
   const { now } = view;
   return (row) => (column[row] ?? NEVER) <= now;
 };
-/** Was on a day before the snapshot. */
+/** Whether the event was on a day before the snapshot. */
 export const onEarlierDay = (column: Float64Array, view: Snapshot): RowPredicate => {
   const { today } = view;
   return (row) => (column[row] ?? NEVER) < today;
 };
-/** The column's code is this one. */
+/** Whether the column has this code. */
 export const equals =
   (column: Uint8Array, value: number): RowPredicate =>
   (row) =>

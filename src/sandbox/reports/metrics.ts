@@ -22,7 +22,9 @@ const PROFILE: readonly DimensionId[] = [
 const HIT: readonly DimensionId[] = ['profile.type', 'profile.group', 'profile.risk', 'hit.kind', 'hit.resolution'];
 const ALERT: readonly DimensionId[] = ['profile.type', 'profile.group', 'profile.risk', 'alert.type', 'alert.status'];
 const RFI: readonly DimensionId[] = ['profile.type', 'profile.group', 'profile.risk', 'profile.review_status'];
-/** Addresses and transactions belong to a profile; forms only to a group. `profile.type` does not apply to them (§2.7). */
+/**
+ * Addresses and transactions belong to a profile, forms only to a group. `profile.type` does not apply to them (§2.7).
+ */
 const HELD: readonly DimensionId[] = ['profile.group', 'profile.risk'];
 const FORM: readonly DimensionId[] = ['profile.group'];
 
@@ -32,7 +34,7 @@ const awaiting = ({ status }: Snapshot) => {
   return (row: number) => codes.has(status[row] ?? -1);
 };
 
-// Which rows the metrics of an area count, what they can be grouped by, and the feature they belong to.
+// For each area: which rows its metrics count, how they can be grouped, and the feature they need.
 const profile = metricBuilder('profiles', PROFILE);
 const queued = metricBuilder('profiles', [...PROFILE, 'review.age']);
 const review = metricBuilder('reviews', [...PROFILE, 'review.age']);
@@ -44,9 +46,8 @@ const transaction = metricBuilder('transactions', HELD, 'transactions');
 const alert = metricBuilder('alerts', ALERT);
 const rfi = metricBuilder('rfis', RFI);
 
-/** All metrics of specification §2.6: the catalog and the computation both read this table. */
+/** All metrics of specification §2.6. The catalog and the computation both read this table. */
 export const METRICS: readonly MetricDefinition[] = [
-  // Profiles
   profile.count('profiles.created', 'Profiles created', {
     description: 'Profiles by the time of their creation. Related parties are not counted.',
     time: ['created', 'created'],
@@ -76,7 +77,6 @@ export const METRICS: readonly MetricDefinition[] = [
     where: ({ created }, view) => allOf(hasHappened(created, view), awaiting(view)),
   }),
 
-  // Cohorts
   profile.share('cohort.completion_rate', 'Completion rate by arrival', {
     description: 'Of the profiles received in the bucket, the share decided so far.',
     time: ['created', 'created'],
@@ -95,7 +95,6 @@ export const METRICS: readonly MetricDefinition[] = [
     seconds: { from: 'created', to: 'decided' },
   }),
 
-  // Screening
   hit.count('screening.hits', 'Screening hits', {
     description: 'Hits against sanctions, PEP and adverse media lists, by the time they were found.',
     time: ['created', 'found'],
@@ -119,7 +118,6 @@ export const METRICS: readonly MetricDefinition[] = [
     part: ({ failed }) => equals(failed, 1),
   }),
 
-  // Blockchain addresses
   address.count('blockchain_addresses.added', 'Addresses added', {
     description: 'Blockchain addresses by the time they were added.',
     time: ['created', 'added'],
@@ -154,7 +152,6 @@ export const METRICS: readonly MetricDefinition[] = [
     seconds: { from: 'added', to: 'screened' },
   }),
 
-  // Intake forms
   form.count('intake.submissions', 'Intake submissions', {
     description: 'Intake forms by the time they were submitted, held ones included.',
     time: ['created', 'submitted'],
@@ -179,7 +176,6 @@ export const METRICS: readonly MetricDefinition[] = [
     where: ({ held }) => equals(held, 1),
   }),
 
-  // Transaction alerts
   transaction.count('transaction_alerts.received', 'Transaction alerts received', {
     description: 'Transaction alerts by the time they were received.',
     time: ['created', 'received'],
@@ -202,7 +198,6 @@ export const METRICS: readonly MetricDefinition[] = [
         recommended[row] !== decided[row],
   }),
 
-  // Alerts
   alert.count('alerts.created', 'Alerts created', {
     description: 'Alerts by the time of their creation.',
     time: ['created', 'created'],
@@ -222,7 +217,6 @@ export const METRICS: readonly MetricDefinition[] = [
     where: ({ created, closed }, view) => allOf(hasHappened(created, view), not(hasHappened(closed, view))),
   }),
 
-  // RFIs
   rfi.count('rfis.sent', 'RFIs sent', {
     description: 'Requests for information by the time they were sent.',
     time: ['created', 'sent'],
@@ -268,7 +262,7 @@ export const METRICS: readonly MetricDefinition[] = [
   }),
 ];
 
-/** A metric whose meaning changed: kept for existing readers, and replaced by its successor (specification §9). */
+/** A metric whose meaning changed. Existing readers still have it, and its successor replaces it (specification §9). */
 export const REPLACED: readonly MetricDefinition[] = [
   hit.count('screening.matches', 'Screening matches', {
     description: 'Hits against sanctions and adverse media lists, without PEP. Replaced by screening.hits.',

@@ -1,6 +1,6 @@
 import type { Report } from './report.ts';
 
-/** A computed report as bytes, so that cache hits are cheap. */
+/** A computed report as bytes, which makes cache hits cheap. */
 export interface CachedReport extends Pick<Report, 'meta'> {
   /** When it was computed, ms on the cache's clock. */
   readonly at: number;
@@ -9,15 +9,15 @@ export interface CachedReport extends Pick<Report, 'meta'> {
 }
 
 export interface ReportCache {
-  /** The cached report of a query and the whole seconds until it expires. */
+  /** The cached report of a query, and the whole seconds until it expires. */
   get(question: string, now: number): { readonly held: CachedReport; readonly secondsLeft: number } | undefined;
   put(question: string, report: CachedReport): void;
 }
 
-/** Beyond this the oldest reports are evicted. */
+/** Above this size the oldest reports are evicted. */
 const MAX_BYTES = 64_000_000;
 
-/** @param seconds TTL of a report; 0 disables the cache (specification §4.5: up to an hour) */
+/** @param seconds how long a report is kept; 0 disables the cache (specification §4.5: up to an hour) */
 export function reportCache(seconds: number): ReportCache {
   const reports = new Map<string, CachedReport>();
   let bytes = 0;

@@ -15,7 +15,7 @@ type ValidationCode = Extract<keyof typeof PROBLEM_CODES, `analytics.${string}` 
 export interface ReportQuery {
   readonly metrics: readonly MetricDefinition[];
   readonly dimensions: readonly { readonly id: DimensionId; readonly values: DimensionValues }[];
-  /** A row passes when each dimension's code is allowed. A row without a value passes only `not_in`. */
+  /** A row passes if each dimension's code is allowed. A row without a value passes only `not_in`. */
   readonly filters: readonly { readonly dimension: DimensionId; readonly allowed: Uint8Array }[];
   readonly range: DayRange;
   readonly compareRange: DayRange | undefined;
@@ -50,7 +50,7 @@ export function parseReportQuery(body: unknown, tenant: Tenant, world: SandboxSt
   };
 }
 
-/** Equal for equivalent queries, however they are written. */
+/** The same text for equivalent queries, however they are written. */
 export const queryKey = (question: ReportQuery): string =>
   JSON.stringify({
     ...question,
@@ -60,7 +60,7 @@ export const queryKey = (question: ReportQuery): string =>
   });
 
 interface QueryProblem extends ValidationProblem {
-  /** The problem's code if this error comes first. */
+  /** The problem's code if this is the first error. */
   readonly problem: ValidationCode;
 }
 
@@ -88,7 +88,7 @@ const duplicate = (pointer: string, value: string): QueryProblem => ({
 const jsonPointer = (path: readonly PropertyKey[]) =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** zod issues → errors with the codes of specification §7. */
+/** Converts zod issues to errors with the codes of specification §7. */
 function schemaProblems(issue: z.core.$ZodIssue): QueryProblem[] {
   const pointer = jsonPointer(issue.path);
   if (issue.code === 'unrecognized_keys') {
@@ -169,7 +169,10 @@ function resolveTime(
   return { range, compareRange, timezone };
 }
 
-/** A dimension that all metrics accept; else undefined, and the error's metadata with the metrics that do not. */
+/**
+ * A dimension that all metrics accept. Otherwise undefined, and an error whose metadata lists the metrics that do not
+ * accept it.
+ */
 function resolveDimension(id: string, metrics: readonly MetricDefinition[], tenant: Tenant) {
   const allowed = commonDimensions(metrics);
   const refusing = metrics.filter(({ dimensions }) => !dimensions.some((known) => known === id)).map((each) => each.id);

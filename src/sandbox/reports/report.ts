@@ -6,9 +6,9 @@ import { toCatalogMetric } from './metric-definition.ts';
 import type { ReportQuery } from './report-query.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A report without its cache fields (specification §2.8). */
+/** A report without the fields of the cache (specification §2.8). */
 export interface Report {
-  /** Without `cached` and `refresh_retry_after`, which depend on the time of the response. */
+  /** Without `cached` and `refresh_retry_after`, which depend on when the response is sent. */
   readonly meta: {
     readonly as_of: string;
     readonly timezone: string;
@@ -23,7 +23,7 @@ export interface Report {
   readonly rest: string;
 }
 
-/** One metric over the requested buckets and groups, and over those of the previous period. */
+/** One metric by the requested buckets and groups, and by those of the previous period. */
 interface Series {
   readonly values: Float64Array;
   readonly compare: Float64Array | undefined;
@@ -71,7 +71,7 @@ export function computeReport(question: ReportQuery, tenant: Tenant, world: Sand
   };
 }
 
-/** Starts of the buckets and the end of the last one: each a first instant of a day in the zone. */
+/** The starts of the buckets and the end of the last one. Each is the first instant of a day in the time zone. */
 function bucketEdges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
   const ends = spans.slice(-1).map(({ to }) => to + 1);
   return Float64Array.from([...spans.map(({ from }) => from), ...ends], zone.start);
@@ -80,15 +80,17 @@ function bucketEdges(spans: readonly Bucket[], zone: ZoneDays): Float64Array {
 interface Groups {
   readonly size: number;
   readonly by: (table: ReportQuery['metrics'][number]['table']) => Grouping;
-  /** The value of dimension `nth` in a group, as its index in the catalog; one past the last without a value. */
+  /**
+   * The value of dimension `nth` in a group, as its index in the catalog; without a value, one after the last index.
+   */
   readonly place: (group: number, nth: number) => number;
 }
 
-/** The codes of a dimension: those of its values, then that of rows without one. */
+/** The codes of a dimension: those of its values, then the one for rows without a value. */
 const codesOf = ({ codes, none }: DimensionValues): readonly number[] =>
   none === undefined ? codes : [...codes, none];
 
-/** Groups are numbered in the order of the catalog, "no value" last. */
+/** Numbers groups in the order of the catalog, with "no value" last. */
 function groupRows({ dimensions, filters }: Pick<ReportQuery, 'dimensions' | 'filters'>, view: Snapshot): Groups {
   const [first, second] = dimensions;
   const inner = second === undefined ? 1 : codesOf(second.values).length;
@@ -120,7 +122,7 @@ function groupRows({ dimensions, filters }: Pick<ReportQuery, 'dimensions' | 'fi
   };
 }
 
-/** The rows as cells (`bucket * groups + group`), sorted as requested; before that by bucket and then each dimension. */
+/** The rows as cells (`bucket * groups + group`), sorted as requested, otherwise by bucket, then by each dimension. */
 function sortedCells(
   question: ReportQuery,
   all: readonly Series[],
@@ -173,7 +175,7 @@ function columnDescriptors({ metrics, dimensions, granularity }: ReportQuery): u
 }
 
 /**
- * The rows as JSON text, built as one string: serializing 5,000 objects takes twice as long, which is longer than
+ * The rows as JSON text, built as one string. Serializing 5,000 objects takes twice as long, which is longer than
  * computing the values.
  */
 function rowsJson(
@@ -202,7 +204,7 @@ function rowsJson(
     for (let nth = 0; nth < names.length; nth++) text += names[nth]?.[grouping.place(index % grouping.size, nth)];
     for (let nth = 0; nth < keys.length; nth++) text += `${keys[nth]}${cell(figures[nth]?.[index])},`;
     if (question.compareRange !== undefined) {
-      // The n-th bucket is matched with the n-th of the previous period; null past its end.
+      // The n-th bucket belongs to the n-th of the previous period; null after its end.
       const values = keys.map((key, nth) => `${key}${cell(before[nth]?.[index])}`);
       text += `"compare":{${values.join()}},`;
     }
@@ -211,7 +213,7 @@ function rowsJson(
   return `[${text}]`;
 }
 
-/** Each metric over the whole range, ungrouped, regardless of the limit (specification §2.8). */
+/** Computes each metric for the whole range, ungrouped and regardless of the limit (specification §2.8). */
 function computeTotals(question: ReportQuery, tenant: Tenant, view: Snapshot, zone: ZoneDays): Record<string, unknown> {
   const grouping = groupRows({ dimensions: [], filters: question.filters }, view);
   const over = (range: DayRange) => {

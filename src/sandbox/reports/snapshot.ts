@@ -11,15 +11,15 @@ export interface Snapshot {
   readonly now: number;
   /** Epoch ms: the first instant of the day of `now`, in UTC or in the requested zone. */
   readonly today: number;
-  /** The dimension's code for each row of the table. */
+  /** The dimension's code in each row of the table. */
   column(table: TableName, dimension: DimensionId): Uint8Array;
   /** Review status of each profile. */
   readonly status: Uint8Array;
-  /** Arrival at that status. */
+  /** When the profile got that status. */
   readonly since: Float64Array;
 }
 
-/** More than there are tables and dimensions. */
+/** More than the number of tables times dimensions. */
 const MAX_COLUMNS = 200;
 
 /** @param now epoch ms */
@@ -61,7 +61,7 @@ export function snapshotAt(history: History, now: number): Snapshot {
   };
 }
 
-/** Whole days in the current status → 0-2, 3-7, 8-14, 15+ (specification §2.5). */
+/** The code for whole days in the current status: 0-2, 3-7, 8-14, 15+ (specification §2.5). */
 function ageCode(ms: number): number {
   const days = Math.floor(ms / DAY_MS);
   if (days <= 2) return 0;
@@ -70,8 +70,8 @@ function ageCode(ms: number): number {
 }
 
 /**
- * Review status, its start and the resulting relationship, for each profile: a prospect until the first approval,
- * then active, under review while a later review goes on, rejected after a decline, ended once archived.
+ * For each profile: its review status, since when, and the resulting relationship. It is a prospect until the first
+ * approval, then active, under review during later reviews, rejected after a decline, and ended once archived.
  */
 function profileStates({ profiles, changes }: FactTables, now: number) {
   const count = profiles.created.length;
@@ -79,7 +79,7 @@ function profileStates({ profiles, changes }: FactTables, now: number) {
   const since = new Float64Array(count);
   const relationship = new Uint8Array(count);
   const approved = valueCode('status', 'AP');
-  /** The relationship that an arrival at these statuses begins. */
+  /** The relationship that begins when a profile gets one of these statuses. */
   const begins = new Map([
     [approved, valueCode('relationship', 'active')],
     [valueCode('status', 'DE'), valueCode('relationship', 'rejected')],
