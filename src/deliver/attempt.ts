@@ -11,15 +11,15 @@ import {
   NOTICE_TARGET,
 } from './ledger/ledger.ts';
 
-/** The result of an attempt. `pending`: certainly not delivered, may be tried again. */
+/** The result of an attempt. `pending`: certainly not delivered, and may be tried again. */
 export interface AttemptResult {
   readonly state: AttemptState;
   readonly detail: string;
-  /** The target itself is down: skip other deliveries to it. */
+  /** The target itself is down: skip its other deliveries. */
   readonly targetDown?: boolean;
-  /** Epoch ms of the target's `Retry-After`. */
+  /** Epoch ms at which the target's `Retry-After` ends. */
   readonly notBefore?: number;
-  /** A local disk failed: worth another call, which does not count as an attempt of the run. */
+  /** A local disk failed. Calling again may help, and does not count as an attempt of the run. */
   readonly diskFault?: boolean;
 }
 
@@ -27,17 +27,17 @@ export interface AttemptResult {
 export interface SendFn {
   /**
    * @param fence confirmed right before each write that makes the delivery happen
-   * @param recordMessage for a message that is known only after requests that nobody sees, such as uploads: records in the
-   *   archive that this attempt sends the message with this SHA-256 (hex)
+   * @param recordMessage records in the archive that this attempt sends the message with this SHA-256 (hex). For
+   * messages known only after requests that nobody sees, such as uploads
    */
   (signal: AbortSignal, fence?: Fence, recordMessage?: (message: string) => Promise<void>): Promise<AttemptResult>;
   /** SHA-256 (hex) of the exact message in the archive; absent without one. */
   readonly message?: string;
-  /** It sends no content before the fence has confirmed, and so may be called before the attempt is recorded. */
+  /** It sends nothing before the fence has confirmed, so it may be called before the attempt is recorded. */
   readonly confirmsFirst?: true;
 }
 
-/** What the target shows of an attempt without a recorded result. `unsent`: sending again delivers it once. */
+/** What the target shows about an attempt without a recorded result. `unsent`: sending again delivers exactly once. */
 export type VerificationResult = 'sent' | 'unsent' | 'unknown';
 
 /** Delays between attempts to record a result. */
@@ -49,9 +49,9 @@ export async function reconcileRow(ledger: Ledger, row: DeliveryRow, clock: Cloc
 }
 
 /**
- * Settles the rows of a run that has ended. A row in `sending` belongs to a dead process or to a ledger that was rolled
- * back: it takes over the archived state, else it becomes `unknown`. A row in `pending` takes over the archived state.
- * Leaves out the notice to the owner, which may be on its way. Returns all rows of the run.
+ * Settles the rows of a run that has ended. A row in `sending` belongs to a dead process, or to a ledger that was
+ * rolled back: it takes over the archived state, or becomes `unknown` if there is none. A row in `pending` takes over
+ * the archived state. Skips the notice to the owner, which may be on its way. Returns all rows of the run.
  */
 export async function reconcileRun(
   run: string,
@@ -72,29 +72,30 @@ export interface AttemptPorts extends Pick<FenceInput, 'monotonic' | 'confirmLoc
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Records the attempt in the archive; absent where the run is not archived. */
+  /** Records the attempt in the archive; absent if the run is not archived. */
   readonly recordAttempt?: (attempt: AttemptRecord) => Promise<void>;
-  /** `recorded` of the attempt before, which must be durable before the content of this one leaves. */
+  /** `recorded` of the previous attempt: it must be durable before this attempt sends content. */
   readonly previous?: Promise<void>;
-  /** Called when all of this is durable. */
+  /** Called once the previous result and this attempt's record are durable. */
   readonly onBegun?: () => void;
 }
 
 /** An attempt that has ended, while its result is being recorded. */
 export interface EndedAttempt {
   readonly result: AttemptResult;
-  /** Resolves once the ledger has the result, and the archive where it can be written. */
+  /** Resolves once the ledger has the result, and the archive too if it is writable. */
   readonly recorded: Promise<void>;
 }
 
 /**
- * One attempt, in the only safe order: `prepare` (archives the message) → `begin` (ledger: `sending`, durable) → record in
- * the archive → send → record the result, in the ledger and the archive. A process that dies between two steps loses
- * nothing and sends nothing twice; the same holds for a ledger that loses its last writes.
+ * Makes one attempt, in the only safe order: `prepare` (archives the message) → `begin` (ledger: `sending`, durable) →
+ * record in the archive → send → record the result, in the ledger and the archive. A process that dies between two
+ * steps loses nothing and sends nothing twice; the same holds for a ledger that loses its last writes.
  *
- * A refusal thrown by `prepare` (`deliver.*`, `template.invalid`) is the result; other errors are thrown and leave the row
- * `pending`. Undefined when another process holds the row.
- * @param row with an epoch: undefined also where the row no longer has it, because the ledger was rolled back
+ * A refusal thrown by `prepare` (`deliver.*`, `template.invalid`) is the result; other errors are thrown and leave the
+ * row `pending`. Returns undefined when another process holds the row.
+ * @param row with an epoch, the result is also undefined if the row no longer has that epoch, because the ledger was
+ * rolled back
  */
 export async function attempt(
   row: AttemptedRow,
@@ -109,8 +110,8 @@ export async function attempt(
 type AttemptedRow = Pick<DeliveryRow, 'id' | 'target'> & Partial<Pick<DeliveryRow, 'epoch'>>;
 
 /**
- * Makes one attempt like `attempt`, and resolves while the result is still being recorded. The caller passes `recorded` to
- * the next attempt as `previous`, so that recording and sending overlap.
+ * Makes one attempt like `attempt`, but resolves while the result is still being recorded. The caller passes `recorded`
+ * to the next attempt as `previous`, so that recording and sending overlap.
  */
 export async function beginAndSend(
   row: AttemptedRow,
@@ -121,7 +122,7 @@ export async function beginAndSend(
   signal.throwIfAborted();
   const { confirmLock, monotonic = () => performance.now() } = lock;
   const start = { now: clock.now(), elapsed: monotonic() };
-  // One round trip for both. Where the lock is not confirmed here, the fence asks again and tells why.
+  // One round trip for both. If the lock is not confirmed here, the fence checks it again and reports why.
   const [epoch, lockMs] = await Promise.all([
     ledger.begin(row.id, start.now),
     send.confirmsFirst ? undefined : confirmLock?.().catch(() => 0),
@@ -131,7 +132,7 @@ export async function beginAndSend(
   const settle = (state: AttemptResult['state'], detail: string | null): Promise<boolean> =>
     settleWithRetries(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
   if (row.epoch !== undefined && epoch !== row.epoch + 1) {
-    // Records of this epoch may exist. The next call takes over what the archive knows.
+    // Records of this epoch may exist already. The next call takes over the archived state.
     await settle('pending', null);
     return undefined;
   }
@@ -144,7 +145,7 @@ export async function beginAndSend(
     record = { ...record, message: hash };
     await recordAttempt({ ...record, state: 'sending' });
   };
-  // Both settled, whichever fails: a record must not land once this call has ended.
+  // Waits for both, even if one fails: no record may be written after this call has ended.
   const written = recordAttempt({ ...record, state: 'sending' });
   const begun = Promise.allSettled([written, previous]).then((both) => {
     for (const each of both) if (each.status === 'rejected') throw each.reason;
@@ -156,7 +157,7 @@ export async function beginAndSend(
     : begun.then(() => send(signal, attemptFence(fenced), recordMessage));
   const [sent, recorded] = await Promise.allSettled([sending, begun]);
   if (recorded.status === 'rejected') {
-    // An unwritable archive stops the run. Nothing was sent: neither the row nor a record that was written stays `sending`.
+    // An unwritable archive stops the run. Nothing was sent, so neither the row nor a written record stays `sending`.
     const end = { ...record, state: 'pending', at: clock.now() } as const;
     await Promise.all([settle('pending', null), written.then(() => recordAttempt(end)).catch(() => {})]);
     throw recorded.reason;
@@ -166,15 +167,15 @@ export async function beginAndSend(
       ? sent.value
       : { state: 'unknown', detail: `Failed unexpectedly while it was being sent: ${errorMessage(sent.reason)}` };
   const { state, detail } = result;
-  // The ledger first, before another attempt begins: after a death at most one row is `sending`. It decides: a failing
-  // archive must not keep the result from it.
+  // The ledger is settled before the next attempt begins: if the process dies, at most one row is `sending`. The ledger
+  // decides, so a failing archive must not delay it.
   const settled = settle(state, detail);
   const archived = recordAttempt({ ...record, state, detail, at: clock.now() }).catch(() => {});
-  // Both, also where the ledger fails: the next call then reads the archive.
+  // Waits for both, even if the ledger fails: the next call then reads the archive.
   const ended = Promise.allSettled([settled, archived]).then(async () => {
     await settled;
   });
-  // The caller that awaits it gets the error.
+  // Whoever awaits `recorded` gets the error.
   ended.catch(() => {});
   return { result, recorded: ended };
 }
@@ -186,7 +187,7 @@ function refuseOrThrow(error: unknown): SendFn {
   return async () => ({ state: 'refused', detail: errorSentence(error) });
 }
 
-/** A lost result would leave an `unknown` delivery to a person: retries for some seconds. */
+/** Retries for some seconds: a lost result would leave an `unknown` delivery for a person to decide. */
 async function settleWithRetries(settle: () => Promise<boolean>, clock: Clock): Promise<boolean> {
   for (const delayMs of SETTLE_RETRY_DELAYS_MS) {
     try {

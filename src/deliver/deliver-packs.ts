@@ -15,9 +15,9 @@ import { TARGETS } from './targets/registry.ts';
 export type AroundDelivery = (manifest: Manifest, work: () => Promise<DeliveryResult>) => Promise<DeliveryResult>;
 
 /**
- * Delivers a published run: as a whole, or each pack of a report with `split`, one after the other. Each pack is delivered like
- * a run of its own, with a definition that names no other value, so that nothing of one can reach the recipients of another.
- * The name of a target has the value, and so have the ids of its deliveries. Throws as `deliver`.
+ * Delivers a published run: as a whole, or, with `split`, each pack in turn. Each pack is delivered like a run of its
+ * own, with a definition that names no other value, so that one value's data cannot reach another value's recipients.
+ * Target names and delivery ids include the value. Throws as `deliver`.
  */
 export async function deliverPacks(input: DeliverInput, around: AroundDelivery): Promise<DeliveryResult> {
   const { published, archive, definition } = input;
@@ -66,7 +66,10 @@ export async function deliverPacks(input: DeliverInput, around: AroundDelivery):
   return { receipts, retryable: waits.length > 0, outage: known.length === waits.length ? outage : undefined };
 }
 
-/** Throws `deliver.target_refused` before anything is sent where two packs would write to one place, whatever their paths say. */
+/**
+ * Throws `deliver.target_refused`, before anything is sent, if two packs would write to the same place, however their
+ * paths are spelled.
+ */
 function assertOwnPlaces({ published: { manifest }, definition, ...input }: DeliverInput): void {
   const { targets = TARGETS } = input;
   const seen = new Map<string, string>();
@@ -90,9 +93,10 @@ function assertOwnPlaces({ published: { manifest }, definition, ...input }: Deli
 }
 
 /**
- * Delivers a corrected edition: the marked files to those who have the edition that it replaces, and the others to those whose
- * delivery of that one was withdrawn. Each set has a decision about every recipient. Any other run has one set.
- * @param ofRun links to files by their names in the run
+ * Delivers a corrected edition: the marked files to recipients who have the replaced edition, and the unmarked files to
+ * recipients whose delivery of it was withdrawn. Each set has a decision for every recipient. Any other run has one
+ * set.
+ * @param ofRun an archive that links to files by their names in the run
  */
 async function deliverFileSets(
   input: DeliverInput,
@@ -103,7 +107,7 @@ async function deliverFileSets(
   const { published, archive, observe } = input;
   if (unmarked === undefined) return around(published.manifest, () => deliver(input));
   const archived = await archive.getArchivedStates(published);
-  // People add recipients to the marked set.
+  // Recipients that people add get the marked set only.
   const planned = new Map([...archived].map(([id, { added: _, ...state }]) => [id, state]));
   const found = new Map<string, Receipt>();
   const results: DeliveryResult[] = [];
@@ -116,7 +120,7 @@ async function deliverFileSets(
     for (const { view, from, slug, states } of sets) {
       const own: Receipt[] = [];
       const set = { ...input, outages, published: view, archive: packArchive(from, { slug }, states, own) };
-      // The other set says whether it is skipped.
+      // Not reported: the other set may deliver to this recipient.
       const observed: DeliverInput['observe'] = (event) => (event.state === 'skipped' ? undefined : observe(event));
       try {
         results.push(await around(view.manifest, () => deliver({ ...set, observe: observed })));
@@ -134,15 +138,15 @@ async function deliverFileSets(
   return { receipts: [...found.values()], retryable: waiting.length > 0, outage };
 }
 
-/** A pack that nobody gets, in the list of deliveries. It has no ledger row: a retry changes nothing. */
+/** The receipt of a held pack, for the list of deliveries. It has no ledger row, so a retry changes nothing. */
 function heldReceipt({ order, observe }: DeliverInput, target: string, recipient: string, detail: string): Receipt {
   observe({ type: 'delivered', target, recipient, state: 'refused', detail });
   return { delivery: deliveryId(order.id, target, ''), target, recipient, state: 'refused', detail, messageId: null };
 }
 
 /**
- * The archive as the delivery of one pack sees it: the metadata is that of the run, the files are those of the pack.
- * @param own receives its receipts, which are written with those of all packs
+ * The archive for the delivery of one pack: with the run's metadata and the pack's files.
+ * @param own collects the pack's receipts, which are written together with those of the other packs
  */
 const packArchive = (
   archive: Archive,

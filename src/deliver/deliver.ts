@@ -26,43 +26,44 @@ export interface DeliverInput extends SendPorts {
   readonly order: { readonly id: string; readonly org: string; readonly report: string };
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  /** Undefined without a mail server: e-mail then stays `pending`. */
+  /** Undefined without a mail server: e-mails then stay `pending`. */
   readonly mail: MailRoute | undefined;
   /** Shared with other workers; absent without Redis. */
   readonly circuit?: CircuitBreaker | undefined;
-  /** Epoch ms at which a person last asked for this attempt: it probes servers that had failed before. */
+  /** Epoch ms at which a person last requested this attempt: it then probes servers that had failed before. */
   readonly askedAt?: number | undefined;
-  /** No further call will follow: unknown deliveries are not put back. */
+  /** No further call follows, so unknown deliveries are not put back. */
   readonly lastAttempt?: boolean;
   /** Keys and passwords of the targets. */
   readonly secrets: SecretSource;
   /** Base of relative directory targets; the process' working directory by default. */
   readonly workingDirectory?: string;
   readonly destinations?: DestinationPolicy | undefined;
-  /** Where readers open the page, without a slash at its end; undefined: no links to it. */
+  /** Base URL of the page, without a slash at its end; undefined: messages have no links to the page. */
   readonly publicUrl?: string | undefined;
   /**
-   * Claims the period for this run. Throws `already_delivered` where another run delivers it. Absent: the claim is not
-   * needed.
-   * @param hasBegun whether this run has delivered something, or may have
+   * Claims the period for this run. Throws `already_delivered` if another run delivers it. Absent: no claim is needed.
+   * @param hasBegun whether this run has delivered, or may have delivered, something
    */
   readonly claim?: ((hasBegun: () => Promise<boolean>) => Promise<void>) | undefined;
-  /** The ids of the deliveries whose recipient enough people have approved. Absent: nobody can be added. */
+  /** Ids of the deliveries whose added recipient enough people have approved. Absent: nobody can be added. */
   readonly admitted?: (() => Promise<ReadonlySet<string>>) | undefined;
-  /** Closes the deliveries of the run where a corrected edition replaces it. Called for a run that has delivered before. */
+  /**
+   * Closes the run's deliveries if a corrected edition replaces the run. Called for a run that has delivered before.
+   */
   readonly closeIfReplaced?: (() => Promise<void>) | undefined;
-  /** What other calls for the same run have found to be down. Absent: nothing. */
+  /** Services that other calls for the same run found to be down. Absent: none known. */
   readonly outages?: OutageTracker | undefined;
   /** The built-in ones by default. */
   readonly targets?: readonly Target[];
 }
 
 export interface DeliveryResult {
-  /** One for each target and recipient, in the order of the definition. */
+  /** One receipt per target and recipient, in the order of the definition. */
   readonly receipts: readonly Receipt[];
-  /** Some delivery is still `pending`: another call may deliver it, and changes no other. */
+  /** Some deliveries are still `pending`. Another call may deliver them, and changes no others. */
   readonly retryable: boolean;
-  /** Every open delivery waits for a service or disk that is down: call again when it ends. */
+  /** Set if every open delivery waits for a service or disk that is down: call again when it ends. */
   readonly outage: Outage | undefined;
 }
 
@@ -71,12 +72,12 @@ export interface DeliveryResult {
  *
  * Safe to repeat: `sent`, `refused` and `unknown` are never changed. A row in `sending` belongs to a dead attempt and
  * becomes `unknown`, unless the target proves the result. A ledger that was lost or rolled back is restored from the
- * archive first. A failing target does not stop the others. A delivery whose `send_if` was not met, or whose recipient is
- * denied, is `skipped`. With `on_unknown: resend` an unknown delivery is put back once.
+ * archive first. A failing target does not stop the others. A delivery is `skipped` if its `send_if` was not met or its
+ * recipient is denied. With `on_unknown: resend`, an unknown delivery is put back once.
  *
- * Throws `review.not_approved` before anything is sent, whatever led here, for a report that needs approval and has none;
- * `already_delivered` likewise where another run has the claim of the period; `run.cancelled` where another worker has taken
- * over the run. Throws the signal's reason, `redis.unreachable`, `switch.unreadable`, and `archive.*` when the files cannot
+ * Before anything is sent, throws `review.not_approved` for a report that lacks a required approval, and
+ * `already_delivered` if another run has the period's claim. Throws `run.cancelled` if another worker has taken over
+ * the run. Throws the signal's reason, `redis.unreachable`, `switch.unreadable`, and `archive.*` when the files cannot
  * be trusted or written; settled rows stay settled.
  */
 export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
@@ -84,7 +85,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   const { published, ledger, archive, clock, circuit } = input;
   const { manifest } = published;
   const archivedStates = await archive.getArchivedStates(published);
-  // A ledger that was lost does not know it.
+  // A lost ledger does not know about the replacement.
   if (archivedStates.size > 0) await input.closeIfReplaced?.();
   const additions = await admittedRecipients(archivedStates, input);
   const denyList = await input.denials?.list();
@@ -105,16 +106,16 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   let listed: Promise<readonly DeliveryRow[]> | undefined;
   const readReceipts = async (): Promise<Receipt[]> => {
     const rows = await listed;
-    // A row that was `sending` when it was listed has a result by now.
+    // A row that was `sending` when listed has a result by now.
     const isStale = rows === undefined || rows.some(({ state }) => state === 'sending');
     return toReceipts(all, manifest, isStale ? await ledger.list(input.order.id) : rows, notTried);
   };
   try {
-    // All rows of a run that was just published are new, so its first delivery will be attempted: the state of its service is
-    // read in the same round trip as the rows are opened.
+    // A newly published run has only new rows, so its first delivery will be attempted: query the state of its service
+    // in the same round trip that opens the rows.
     const [first] = archivedStates.size === 0 ? deliveries.toSorted((a, b) => (a.phase ?? 0) - (b.phase ?? 0)) : [];
     if (first !== undefined) outages.prefetch(first.service);
-    // All rows first: if the process dies, the ledger knows every delivery that was planned.
+    // Opens all rows first: if the process dies, the ledger knows every planned delivery.
     const opened = await openRows(deliveries, archivedStates, input);
     if (allowed.length < deliveries.length) await skipDenied([...opened.values()], input);
     for (const { row } of all.filter(isSkipped)) {
@@ -125,7 +126,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     const willResend = input.settings.on_unknown === 'resend' && !input.lastAttempt;
     const listRows = (): void => {
       listed = ledger.list(input.order.id);
-      // Thrown where it is awaited.
+      // The error is thrown where the list is awaited.
       listed.catch(() => {});
     };
     await sendPending(
@@ -139,7 +140,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
       },
       input,
     );
-    // Somebody may have been denied meanwhile.
+    // A recipient may have been denied meanwhile.
     const current = await input.denials?.list();
     if (current !== denyList && current?.size !== 0) {
       await skipDenied(await ledger.list(input.order.id), input);
@@ -148,7 +149,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     if (willResend) await resendUnknown(allowed, input);
   } catch (error) {
     listed = undefined;
-    // Best effort: the archive shall have the receipts of what was sent before the failure.
+    // Best effort: the archive should have the receipts of what was sent before the failure.
     await readReceipts()
       .then((receipts) => archive.putReceipts(published, receipts))
       .catch(() => {});
@@ -163,11 +164,14 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
   return { receipts, retryable: open.size > 0, outage: outages.earliestOf(services) };
 }
 
-/** The decision of `send_if`. A recipient that a person added is never skipped. */
+/** The decision about a delivery's `send_if`. A recipient that a person added is never skipped. */
 const decisionOn = (manifest: Manifest, row: NewDelivery): SendDecision | undefined =>
   row.added ? undefined : sendDecisionFor(manifest, row);
 
-/** The recipients that people added to the run. In a report with `approval` enough people have approved each of them. */
+/**
+ * The recipients that people added to the run. In a report with `approval`, only those that enough people have
+ * approved.
+ */
 async function admittedRecipients(
   archivedStates: ReadonlyMap<string, ArchivedState>,
   { definition, admitted }: Pick<DeliverInput, 'definition' | 'admitted'>,
@@ -179,15 +183,15 @@ async function admittedRecipients(
 }
 
 /**
- * The claim may have waited long for its stores. A row that is begun without the lock, and not sent, is `unknown` to the
- * worker that has taken over the run.
+ * Checks the lock again, because waiting for the claim's stores may have taken long. If a row began without the lock
+ * and was not sent, the worker that took over the run would see it as `unknown`.
  */
 async function assertLocked({ claim, confirmLock }: DeliverInput): Promise<void> {
   const ms = claim && (await confirmLock?.());
   if (ms !== undefined && ms <= 0) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
 }
 
-/** Refuses input that mixes several runs, reports or organizations. Throws `internal.defect`. */
+/** Refuses input that mixes different runs, reports or organizations. Throws `internal.defect`. */
 function assertSameRun({ order, definition, settings, published }: DeliverInput): void {
   const { manifest } = published;
   const orgs = new Set([order.org, definition.org, settings.id, manifest.org]);
@@ -201,7 +205,10 @@ function assertSameRun({ order, definition, settings, published }: DeliverInput)
   });
 }
 
-/** Opens all rows at once and settles interrupted ones. Returns the other rows by id, valid until the first attempt. */
+/**
+ * Opens all rows at once, and settles interrupted ones. Returns the others by id; they are valid until the first
+ * attempt.
+ */
 async function openRows(
   deliveries: readonly Delivery[],
   archivedStates: ReadonlyMap<string, ArchivedState>,
@@ -222,7 +229,7 @@ async function openRows(
   return rowsById;
 }
 
-/** Closes the rows that are not sent, because their recipient is denied. Those that may have arrived stay as they are. */
+/** Skips rows whose recipient is denied. Rows that may have been sent stay as they are. */
 async function skipDenied(
   rows: readonly DeliveryRow[],
   { ledger, clock, denials, observe }: DeliverInput,
@@ -238,7 +245,7 @@ async function skipDenied(
   }
 }
 
-/** Settles a row without a recorded result by what its target shows, else as `unknown`. */
+/** Settles a row without a recorded result as its target shows, or as `unknown`. */
 async function settleInterrupted(delivery: Delivery, row: DeliveryRow, { ledger, clock }: DeliverInput): Promise<void> {
   const result = await verifyDelivery(delivery);
   if (result === 'sent') {
@@ -250,7 +257,7 @@ async function settleInterrupted(delivery: Delivery, row: DeliveryRow, { ledger,
   }
 }
 
-/** `unknown` for a target without verification, or one that fails. */
+/** Asks the target for the result. `unknown` if the target has no verification, or if it fails. */
 async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult> {
   try {
     return (await verify?.()) ?? 'unknown';
@@ -259,7 +266,7 @@ async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult>
   }
 }
 
-/** Puts unknown deliveries back once each: a server that never confirms would otherwise receive each message many times. */
+/** Puts each unknown delivery back once. Repeating it would send many copies to a server that never confirms. */
 async function resendUnknown(deliveries: readonly Delivery[], input: DeliverInput): Promise<void> {
   const { ledger, archive, clock, published, order } = input;
   const ids = new Set(deliveries.map(({ row }) => row.id));
@@ -284,7 +291,7 @@ function toReceipts(
     if (decision?.send === false) {
       return { delivery, target, recipient, state: 'skipped', detail: decision.reason, messageId: null };
     }
-    // The ledger was lost during this call; the next call restores the row from the archive.
+    // The ledger was lost during this call. The next call restores the row from the archive.
     const missing = { state: 'pending' as const, detail: 'The delivery is missing from the ledger.' };
     const { state, detail } = byId.get(delivery) ?? missing;
     return {
@@ -299,8 +306,9 @@ function toReceipts(
 }
 
 /**
- * The last check before anything is sent: a report with `approval` has a manifest with approvals by enough different people.
- * The manifest is what was published; nobody can add an approval to it. Throws `review.not_approved`.
+ * The last check before anything is sent: the manifest of a report with `approval` must have approvals by enough
+ * different people. The manifest is what was published, and nobody can add an approval to it. Throws
+ * `review.not_approved`.
  */
 export function assertApproved({ approval }: Pick<Definition, 'approval'>, { review, run }: Manifest): void {
   if (approval === undefined) return;

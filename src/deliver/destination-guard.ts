@@ -11,12 +11,12 @@ import {
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { AddressPolicy } from './internal/address-guard.ts';
 
-/** The deployment's policy for destinations. */
+/** The deployment's rules for destinations. */
 export interface DestinationPolicy {
-  /** Whether an organization needs `destinations` to deliver at all. */
+  /** Whether an organization needs `destinations` before it can deliver at all. */
   readonly required: boolean;
   readonly reservedFolders: readonly ReservedFolder[];
-  /** false: only warn about an SFTP server or S3 endpoint at a private address that is not allowed. */
+  /** false: an SFTP server or S3 endpoint at a private address that is not allowed only causes a warning. */
   readonly enforcePrivate: boolean;
   readonly warn: (warning: string) => void;
   /** The HTTP proxies of the deployment; absent: none. */
@@ -30,12 +30,12 @@ const UNRESTRICTED_POLICY: DestinationPolicy = {
   warn: () => {},
 };
 
-/** The destinations of one organization. Each `assert…` throws `deliver.target_refused`. */
+/** Checks the destinations of one organization. Each `assert…` throws `deliver.target_refused`. */
 export function destinationGuard(
   settings: Pick<OrgSettings, 'id' | 'destinations' | 'allow_private'>,
   policy: DestinationPolicy = UNRESTRICTED_POLICY,
 ) {
-  /** @param displayName of the host in the error */
+  /** @param displayName the host's name in the error */
   const assertHost = (host: string, displayName = host): void => {
     const refusal = hostRefusal(host, settings, policy);
     if (refusal !== undefined) throwIfRefused({ ...refusal, got: displayName });
@@ -52,7 +52,7 @@ export function destinationGuard(
     /** For connections to this host. */
     addressPolicy: (host: string): AddressPolicy => ({
       allowPrivate: settings.allow_private === true,
-      // Other hosts are those from which the SDK gets the deployment's credentials.
+      // The SDK gets the deployment's credentials from other hosts.
       appliesTo: (other) => normalizeHost(other) === normalizeHost(host) || other.endsWith(`.${normalizeHost(host)}`),
       ...(policy.enforcePrivate
         ? {}

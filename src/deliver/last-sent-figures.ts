@@ -5,7 +5,7 @@ import { parseStored, type RedisClient } from '../redis/client.ts';
 import { beforeSending, mapRedisErrors } from '../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../redis/script.ts';
 
-/** A delivery without its run. */
+/** Identifies a delivery's destination, independent of the run. */
 export interface FiguresDestination {
   readonly org: string;
   readonly report: string;
@@ -14,7 +14,10 @@ export interface FiguresDestination {
   readonly recipient: string | null;
 }
 
-/** The figures of a delivery (`Manifest.figures`); `at` is its epoch ms. `statuses`, by figure, are absent in older records. */
+/**
+ * The figures that were delivered (`Manifest.figures`); `at` is the time of delivery, epoch ms. `statuses`, by figure,
+ * are absent in older records.
+ */
 const sentSchema = z.object({
   figures: z.string(),
   run: z.string(),
@@ -24,15 +27,15 @@ const sentSchema = z.object({
 export type SentFiguresEntry = z.infer<typeof sentSchema>;
 const openSchema = z.record(z.string(), z.object({ at: z.number(), over: z.boolean() }));
 
-/** More than a year: an annual report is compared with the last one. */
+/** More than a year, so that an annual report can be compared with the last one. */
 const FIGURES_TTL_S = (400 * DAY_MS) / SECOND_MS;
-/** Maximum duration of a run. One without a result for longer has lost its record. */
+/** Longest duration of a run. A run without a result for longer has lost its record. */
 const MAX_RUN_MS = 8 * DAY_MS;
 
 /**
- * The figures that each destination received last, for `send_if: changed`. A run records its start before anything is sent,
- * and its result afterwards. A run that dies in between stays uncertain, and the next report is sent: a report is left out
- * only where the destination certainly has the same figures. Throws `redis.unreachable`.
+ * Records the figures that each destination received last, for `send_if: changed`. A run records its start before
+ * anything is sent, and its result afterwards. If it dies in between, it stays uncertain and the next report is sent: a
+ * report is skipped only if the destination certainly has the same figures. Throws `redis.unreachable`.
  *
  * In Redis: one hash per report, `<prefix>figures:{<org>/<report>}`. Only `last-sent-figures-1.lua` changes it.
  */
@@ -48,8 +51,8 @@ export function redisLastSentFigures(redis: RedisClient, options: { readonly pre
   });
   return {
     /**
-     * `sent`: the last certain delivery, undefined where none is known. `uncertainRun`: a run that may have delivered other
-     * figures since. Figures that cannot be read are sent once more.
+     * `sent`: the last certain delivery; undefined if none is known. `uncertainRun`: a run that may have delivered
+     * other figures since. If the stored figures are unreadable, the report is sent.
      */
     last: mapped(async (destination: FiguresDestination) => {
       const field = fieldOf(destination);
@@ -58,12 +61,12 @@ export function redisLastSentFigures(redis: RedisClient, options: { readonly pre
       return { sent: parseStored(sentSchema, sent), uncertainRun };
     }),
     recordStart: (of: FiguresDestination, run: string, at: number) => record(of, 'begun', run, at),
-    /** It arrived. Does not replace a newer delivery. */
+    /** Records that the figures arrived. Does not replace a newer delivery. */
     recordSent: (of: FiguresDestination, { figures, run, at, statuses }: SentFiguresEntry) =>
       record(of, 'sent', run, at, JSON.stringify({ figures, run, at, statuses })),
-    /** It certainly did not arrive: the last delivery stays. */
+    /** Records that the figures certainly did not arrive, so that the last delivery still counts. */
     recordNotSent: (of: FiguresDestination, run: string) => record(of, 'unsent', run, 0),
-    /** It may have arrived. Stays until a later delivery is certain. */
+    /** Records that the figures may have arrived. Stays until a later delivery is certain. */
     recordUncertain: (of: FiguresDestination, run: string, at: number) => record(of, 'unknown', run, at),
   };
 }

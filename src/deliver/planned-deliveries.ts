@@ -6,20 +6,20 @@ import { CORRECTION_CONDITIONS, sendDecisionFor } from './send-decision.ts';
 import { listDeliveries } from './targets/registry.ts';
 import type { DeliveryContext, Target } from './targets/target.ts';
 
-/** A delivery that is not made yet. */
+/** A delivery that has not been made. */
 export interface PlannedDelivery {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
-  /** An address, or the location of the files. */
+  /** An address, or where the files go. */
   readonly recipient: string;
   readonly receives: boolean;
-  /** The reason where it does not. */
+  /** Why it would not be sent; null if it would. */
   readonly why: string | null;
 }
 
 /**
- * The targets and recipients of a published run, as `deliver` would treat them: with those that the allow-list refuses or
- * whose `send_if` is not met. Makes no requests.
+ * The deliveries that `deliver` would make for a published run, including those that the allow-list refuses or whose
+ * `send_if` is not met. Makes no requests.
  */
 export function plannedDeliveries(
   manifest: Manifest,
@@ -46,7 +46,7 @@ export function plannedDeliveries(
   });
 }
 
-/** A run with the file names of its manifest, without the files. */
+/** A run with the file names from its manifest, but without the files. */
 const fromManifest = (manifest: Manifest): PublishedRun => ({
   folder: '',
   manifest,

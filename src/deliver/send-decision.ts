@@ -1,10 +1,10 @@
 import { addressKey } from '../definitions/allow-lists/recipients.ts';
 
-/** Whether a delivery with `send_if` is sent, decided once when the run's files are made. */
+/** Whether a delivery with `send_if` is sent. Decided once, when the run's files are made. */
 export interface SendDecision {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
-  /** For e-mail: the mailbox as `recipientKey`; null for targets with one recipient. */
+  /** For e-mail: the mailbox as `recipientKey`. Null for targets with only one recipient. */
   readonly recipient: string | null;
   readonly send_if: string;
   readonly send: boolean;
@@ -13,12 +13,12 @@ export interface SendDecision {
 }
 
 /**
- * In place of a condition, in the decisions on a corrected edition. `unmarked`: the recipient gets the file set without the mark,
- * whatever the decision of the marked one says.
+ * Used instead of a condition for the decisions on a corrected edition. `unmarked`: the recipient gets the file set
+ * without the mark, whatever the decision on the marked set says.
  */
 export const CORRECTION_CONDITIONS = { marked: 'correction', unmarked: 'correction, unmarked' } as const;
 
-/** The same key for every spelling of one mailbox. */
+/** Makes the same key from every spelling of a mailbox. */
 export const recipientKey = (recipient: string): string => addressKey(recipient) ?? recipient;
 
 interface Decided {
@@ -27,8 +27,8 @@ interface Decided {
 }
 
 /**
- * The decision on a delivery; undefined where it has no condition. A corrected edition has a decision on each of its
- * deliveries: one without it is not sent.
+ * The decision on a delivery; undefined if it has no condition. A corrected edition has a decision on each of its
+ * deliveries, and skips a delivery without one.
  */
 export function sendDecisionFor(
   { conditions = [], corrects }: Decided,

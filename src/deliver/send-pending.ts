@@ -10,87 +10,88 @@ import { type FenceInput, NotConfirmedError } from './internal/fence.ts';
 import type { ArchivedState, DeliveryRow, DeliveryState, Ledger } from './ledger/ledger.ts';
 import type { Delivery } from './targets/target.ts';
 
-/** Emitted for each delivery that this call attempts, skips or finds to be down. */
+/** Emitted for each delivery that this call attempts, skips, or leaves because its service is down. */
 export interface DeliveredEvent {
   readonly type: 'delivered';
   readonly target: string;
   readonly recipient: string;
   readonly state: DeliveryState;
   readonly detail: string | null;
-  /** Duration of the attempt; absent without one. */
+  /** Duration of the attempt. Absent without an attempt. */
   readonly ms?: number;
 }
 
-/** What sending needs of a run and its stores. */
+/** What sending a run's deliveries requires. */
 export interface SendPorts extends Pick<FenceInput, 'monotonic' | 'confirmLock' | 'confirmOpen'> {
   readonly published: PublishedRun;
-  /** Who gets nothing, whatever led here. Absent: nobody is denied. */
+  /** The deny list: who gets nothing, whatever the reason to send. Absent: nobody is denied. */
   readonly denials?: Pick<Denials, 'list'> | undefined;
   readonly ledger: Ledger;
   readonly archive: Archive;
   readonly clock: Clock;
-  /** Each attempt is a span; absent: no spans. */
+  /** Records each attempt as a span. Absent: no spans. */
   readonly trace?: Trace | undefined;
-  /** Aborted when the run is cancelled or has lost its lock: no further delivery is begun. */
+  /** Aborted when the run is cancelled or loses its lock: no further delivery begins. */
   readonly signal: AbortSignal;
   readonly observe: (event: DeliveredEvent) => void;
 }
 
-/** The deliveries of a run, in the order of its definition, and what is known of them. */
+/** A run's deliveries, in the order of its definition, with their known states. */
 export interface PendingDeliveries {
   readonly deliveries: readonly Delivery[];
-  /** Rows by id, as they were before the first attempt; without those that were interrupted. */
+  /** Rows by id, as they were before the first attempt. Excludes interrupted rows. */
   readonly opened: ReadonlyMap<string, DeliveryRow>;
   readonly archivedStates: ReadonlyMap<string, ArchivedState>;
   readonly outages: OutageTracker;
-  /** Receives the details of deliveries skipped for an outage. */
+  /** Receives the details of deliveries skipped because of an outage. */
   readonly notTried: Map<string, string>;
-  /** Called while the result of the last delivery is being recorded: in one round trip with it. */
+  /** Called while the result of the last delivery is being recorded, so that both share a round trip. */
   readonly onLastEnded?: () => void;
 }
 
 const MOST_MESSAGES_AHEAD = 4;
 const BYTES_AHEAD = 8 * 1024 * 1024;
 
-/** How many messages of a run are made while another is sent: the disk syncs several at once. Large ones take memory. */
+/** How many messages to prepare while another is sent. Several share one disk sync, but large ones take memory. */
 const messagesAhead = ({ artifacts }: PublishedRun): number => {
   const size = artifacts.reduce((sum, { bytes }) => sum + bytes, 0);
   return Math.max(1, Math.min(MOST_MESSAGES_AHEAD, Math.floor(BYTES_AHEAD / Math.max(size, 1))));
 };
 
-/** The messages of a run that are made while another is sent, by row id. */
+/** Prepares messages, by row id, while another message is sent. */
 function messagesInHand(published: PublishedRun, opened: ReadonlyMap<string, DeliveryRow>) {
   const inHand = new Map<string, Promise<SendFn>>();
   const most = messagesAhead(published);
   return {
     /**
-     * Called once the archive knows of an attempt: from then on a message without one has certainly not begun to leave.
-     * @param following the deliveries after the one that is being sent
+     * Call it only after the archive has recorded an attempt: from then on, a message without an attempt counts as not
+     * sent.
+     * @param following the deliveries after the current one
      */
     prepareNext: (following: readonly Delivery[], service: string): void => {
       for (const delivery of following.slice(0, most)) {
         const row = opened.get(delivery.row.id);
         if (delivery.service !== service || row?.state !== 'pending' || inHand.has(row.id)) continue;
         const send = delivery.prepare(row.epoch);
-        // Thrown by its attempt, if it comes to that.
+        // The delivery's own attempt throws the error, if there is an attempt.
         send.catch(() => {});
         inHand.set(row.id, send);
       }
     },
-    /** Undefined where the message was not made ahead. */
+    /** The prepared message; undefined if it was not prepared. */
     take: (id: string): Promise<SendFn> | undefined => {
       const send = inHand.get(id);
       inHand.delete(id);
       return send;
     },
-    /** Resolves when none is being made. */
+    /** Resolves once no message is being prepared. */
     settled: () => Promise.allSettled(inHand.values()),
   };
 }
 
 /**
- * Attempts every pending delivery, phase by phase and one after the other. While one is being sent, the messages of the next
- * are made and archived, and the result of the one before is recorded.
+ * Attempts every pending delivery one by one, in the order of their phases. While one is being sent, the next messages
+ * are prepared and archived, and the previous result is recorded.
  */
 export async function sendPending(
   { deliveries, opened, archivedStates, outages, notTried, onLastEnded }: PendingDeliveries,
@@ -114,22 +115,22 @@ export async function sendPending(
       const inPhase = deliveries.filter((delivery) => (delivery.phase ?? 0) === phase);
       for (const [index, delivery] of inPhase.entries()) {
         const { id, target, recipient } = delivery.row;
-        // An attempt takes time, in which another process may change the other rows. Where one was `pending`, `begin` and
-        // the epoch tell.
+        // During an attempt, another process may change the other rows. For a row that was `pending`, `begin` and the
+        // epoch reveal that.
         const found = opened.get(id);
         const isCurrent = found !== undefined && (!anyAttempted || found.state === 'pending');
         const row = isCurrent ? found : await ledger.open(delivery.row, clock.now(), archivedStates.get(id));
         if (row.state !== 'pending') continue;
         const observe = (result: { state: DeliveryState; detail: string; ms?: number }): void =>
           ports.observe({ type: 'delivered', target, recipient, ...result });
-        // Skipped: otherwise each further recipient would wait for the timeout of a server that is down.
+        // Skips the delivery: otherwise every further recipient would wait for the timeout of a server that is down.
         const outage = await outages.check(delivery.service);
         if (outage !== undefined) {
           notTried.set(id, outage.why);
           observe({ state: 'pending', detail: outage.why });
           continue;
         }
-        // Before the row is begun: a stop is to leave no attempts behind.
+        // Checked before the row begins, so that a stop leaves no attempts behind.
         await ports.confirmOpen?.();
         // The caller closes the row.
         if ((await ports.denials?.list())?.find(recipient) !== undefined) continue;
@@ -142,18 +143,18 @@ export async function sendPending(
         });
         if (ended !== undefined) recorded = ended.recorded;
         if (ended !== undefined && delivery === last) onLastEnded?.();
-        // Another worker delivers the remaining rows.
+        // The other worker delivers the remaining rows.
         if (isLockLost) throw new DocketError('run.cancelled', 'Another worker has taken over the run.');
         if (ended === undefined) continue;
         await outages.record(delivery.service, ended.result, row.epoch);
         const { state, detail } = ended.result;
         observe({ state, detail, ms: Math.max(0, clock.now() - startedAt) });
       }
-      // Later phases read the ledger.
+      // Deliveries of later phases read the ledger.
       await recorded;
     }
   } finally {
-    // Nothing is written once this call has ended.
+    // Waits, so that nothing is written after this call has ended.
     await Promise.allSettled([recorded, messages.settled()]);
   }
 }

@@ -4,7 +4,7 @@ import { findDiskFailure, isErrno } from '../../base/errno.ts';
 import { DocketError } from '../../base/error.ts';
 import { describeDiskFailure } from '../../base/files/disk-error.ts';
 
-/** An `archive.corrupt` error. @param problem e.g. `mail.html has changed` */
+/** Makes an `archive.corrupt` error. @param problem e.g. `mail.html has changed` */
 export const archiveCorrupt = (
   location: string,
   problem: string,
@@ -17,8 +17,8 @@ export const archiveCorrupt = (
   });
 
 /**
- * Handler for a file that cannot be read. Throws `archive.unreachable` for a disk failure or when all of `folder` is gone,
- * as when the archive is unmounted during a delivery; otherwise `archive.corrupt`.
+ * Handles a file that cannot be read. Throws `archive.unreachable` for a disk failure, or when all of `folder` is gone
+ * because the archive was unmounted; otherwise `archive.corrupt`.
  * @param location the folder's name in the error
  */
 export const throwMissingFile =
@@ -39,7 +39,7 @@ export const throwMissingFile =
 /** Whether the file or folder does not exist. */
 export const isAbsent = (error: unknown): boolean => isErrno(error, 'ENOENT', 'ENOTDIR');
 
-/** Turns errors of the file system into `archive.unwritable`; other errors pass. */
+/** Turns file system errors into `archive.unwritable`. Other errors pass unchanged. */
 export async function withWriteErrors<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -61,5 +61,5 @@ export async function withWriteErrors<T>(folder: string, work: () => Promise<T>)
 
 const CORRUPT_PREFIX = /^The archived run in .* differs from what was published: /;
 
-/** The problem alone, without the sentence that `archiveCorrupt` puts around it. */
+/** The problem without the sentence that `archiveCorrupt` puts around it. */
 export const problemOf = (message: string): string => message.replace(CORRUPT_PREFIX, '').replace(/\.$/, '');

@@ -6,10 +6,13 @@ import { LAST_SWEEP_FILE } from './retention.ts';
 import { readManifest } from './run-folder/run-metadata.ts';
 import type { ArchiveMetadata, ArchiveStorage, RunRef } from './storage/archive-storage.ts';
 
-/** A file at the root of the archive. Its id identifies the archive, wherever it is mounted or moved to. */
+/**
+ * Name of the marker file at the root of the archive. Its id identifies the archive, wherever it is mounted or moved
+ * to.
+ */
 export const ARCHIVE_MARKER = 'docket-archive.json';
 
-/** Holds no path or host, which may change when the archive moves. */
+/** The marker holds no path or host: both may change when the archive moves. */
 const markerSchema = z
   .looseObject({
     docket_archive: z.literal(1),
@@ -20,7 +23,7 @@ const markerSchema = z
   .transform(({ id, created_at, deployed }) => ({
     id,
     createdAt: created_at,
-    /** Whether a Redis has stored the id. Until then a Redis without the id has not lost it. */
+    /** Whether any Redis has stored the id. Until then, a Redis without the id has lost nothing. */
     deployed: deployed !== false,
   }));
 
@@ -34,7 +37,10 @@ export interface MarkedArchive {
 
 export const newArchiveId = (): string => randomBytes(16).toString('hex');
 
-/** Undefined when the archive has none. Throws `archive.corrupt` for an invalid marker, `archive.unreachable`. */
+/**
+ * Reads the marker; undefined when the archive has none. Throws `archive.corrupt` for an invalid marker,
+ * `archive.unreachable`.
+ */
 export async function readMarker({ location, metadata }: MarkedArchive): Promise<ArchiveMarker | undefined> {
   const bytes = await metadata.get(ARCHIVE_MARKER).catch((cause: unknown) => {
     if (cause instanceof DocketError) throw cause;
@@ -58,8 +64,8 @@ export async function readMarker({ location, metadata }: MarkedArchive): Promise
 }
 
 /**
- * Writes the marker if it is missing, as not yet registered in Redis, and returns the stored one: of several concurrent
- * writers the first wins. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
+ * Writes the marker if it is missing, as not yet registered in Redis, and returns the stored marker. The first of
+ * several concurrent writers wins. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  *
  * @param now epoch ms
  */
@@ -87,19 +93,19 @@ const markerText = ({ id, createdAt, deployed }: ArchiveMarker): string => {
   return `${JSON.stringify(marker, null, 2)}\n`;
 };
 
-/** Names the newest archived run. A Redis that does not know this run was rolled back. */
+/** Name of the file with the newest archived run. A Redis that does not know this run was rolled back. */
 const NEWEST_RUN_FILE = '.newest';
 
 const newestSchema = z.object({ run: z.string(), at: epochMsSchema });
 
 export type NewestRun = Readonly<z.infer<typeof newestSchema>>;
 
-/** Best effort: a failure does not fail the run. @param at epoch ms */
+/** Records the newest run. Best effort: a failure does not fail the run. @param at epoch ms */
 export async function putNewestRun(metadata: ArchiveMetadata, { id }: RunRef, at: number): Promise<void> {
   await metadata.put(NEWEST_RUN_FILE, `${JSON.stringify({ run: id, at } satisfies NewestRun)}\n`).catch(() => {});
 }
 
-/** Undefined before the first run, and for an invalid file. */
+/** Reads the newest run; undefined before the first run, and for an invalid file. */
 export async function readNewestRun(metadata: ArchiveMetadata): Promise<NewestRun | undefined> {
   const bytes = await metadata.get(NEWEST_RUN_FILE);
   try {
@@ -109,7 +115,7 @@ export async function readNewestRun(metadata: ArchiveMetadata): Promise<NewestRu
   }
 }
 
-/** Bounds the search where the folder holds many foreign folders. */
+/** Bounds the search in a folder that holds many foreign folders. */
 const MAX_INSPECTED_RUNS = 200;
 
 /** Whether Docket has used this archive: a run has a readable manifest, or retention has run. */

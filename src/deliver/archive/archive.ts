@@ -16,7 +16,7 @@ export interface PublishedRun {
   readonly mail: RunMail;
 }
 
-/** The archive's record of a decision that was carried out. It counts like the result of an attempt. */
+/** The archive's record of a person's decision on a delivery. It counts like the result of an attempt. */
 export const attemptFromDecision = (row: DeliveryRow, decision: Resolution): AttemptRecord => ({
   delivery: row.id,
   target: row.target,
@@ -35,20 +35,21 @@ export type PublishedManifest = Pick<PublishedRun, 'manifest'>;
 export interface Archive {
   /** Creates a private, empty local folder for the files of a run. */
   stage(run: string): Promise<string>;
-  /** Publishes the staged folder with its manifest in one step. Returns the existing run where it is published already. */
+  /** Publishes the staged folder with its manifest in one step. If the run is already published, returns that run. */
   publish(staged: string, manifest: Manifest, artifacts: readonly Artifact[], mail: RunMail): Promise<PublishedRun>;
   /**
-   * The published run, after comparing each file with the manifest's hashes. Undefined when it is not published.
-   * Throws `archive.corrupt` when a file is missing or changed: then nothing of the run may be sent.
+   * The published run, after comparing each file with the manifest's hashes. Undefined when it is not published. Throws
+   * `archive.corrupt` when a file is missing or changed; nothing of the run may be sent then.
    */
   find(run: RunRef): Promise<PublishedRun | undefined>;
   /** The manifest of a published run, without reading its files. Throws `archive.corrupt`. */
   peek(run: RunRef): Promise<PublishedManifest | undefined>;
-  /** Removes the local copy behind a result of `publish` or `find`, where there is one. */
+  /** Removes the local copy that a result of `publish` or `find` may have. */
   discardCheckout(published: Pick<PublishedRun, 'folder'>): Promise<void>;
   /**
-   * Stores the exact message, an e-mail or the body of a webhook, and its hash before it is sent. The file name contains
-   * the hash, so a later attempt with other bytes never overwrites a message that was sent. Returns its SHA-256, hex.
+   * Stores the exact message (an e-mail, or the body of a webhook) and its hash, before the message is sent. The file
+   * name contains the hash, so a later attempt with other bytes never overwrites a message that was sent. Returns its
+   * SHA-256, hex.
    */
   putMessage(
     published: PublishedManifest,
@@ -63,7 +64,7 @@ export interface Archive {
   getMessage(published: PublishedManifest, delivery: string, kind?: 'eml' | 'json'): Promise<Uint8Array | undefined>;
   /** Replaces `receipts.json`. */
   putReceipts(published: PublishedManifest, receipts: readonly Receipt[]): Promise<void>;
-  /** The content of `receipts.json`; empty before the first delivery. */
+  /** Reads `receipts.json`; empty before the first delivery. */
   getReceipts(published: PublishedManifest): Promise<readonly Receipt[]>;
   /** Records the start or the result of an attempt. Records of other epochs stay. */
   putAttempt(published: PublishedManifest, attempt: AttemptRecord): Promise<void>;
@@ -73,13 +74,16 @@ export interface Archive {
   /** Removes a staged folder; harmless when it is gone. */
   discard(staged: string): Promise<void>;
   /**
-   * A link to a file that opens without a login for at least a day. Stable within a day, so that a retry sends the same
-   * bytes. Undefined when no link can be made; absent where the archive never has links.
+   * A link to a file that opens without a login for at least a day. The link is stable within a day, so that a retry
+   * sends the same bytes. Undefined when no link can be made; absent in an archive that never has links.
    */
   readonly link?: (published: PublishedManifest, name: string) => Promise<SharedLink | undefined>;
 }
 
-/** Works in a private folder of the run that is deleted afterwards, unless it was published. Throws `disk.unavailable`. */
+/**
+ * Runs `work` in a private folder of the run. The folder is deleted afterwards, unless it was published. Throws
+ * `disk.unavailable`.
+ */
 export async function inStagedFolder<T>(
   { id }: Pick<RunRef, 'id'>,
   { archive }: { readonly archive: Archive },

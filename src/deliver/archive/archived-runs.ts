@@ -19,11 +19,11 @@ export interface PeriodDays {
 /** One delivery as the archive knows it, without the ledger. */
 export interface ArchivedDelivery {
   /**
-   * Position and kind in the definition; the kind alone (`email`, `webhook`) where only an archived message shows it; null
-   * where nothing does.
+   * Position and kind in the definition. Only the kind (`email`, `webhook`) if nothing but an archived message shows
+   * the delivery; null if even that is unknown.
    */
   readonly target: string | null;
-  /** The delivery's id where the archive does not name the recipient. */
+  /** The recipient; the delivery's id if the archive does not name the recipient. */
   readonly recipient: string;
   readonly state: DeliveryState;
   /** Epoch ms. */
@@ -45,7 +45,7 @@ export interface ArchivedRunsQuery {
 /** The archived runs of one report and period, newest first. */
 export type FindArchivedRuns = (query: ArchivedRunsQuery) => AsyncGenerator<ArchivedRun>;
 
-/** The fields that are read here: a manifest of a newer version may have other fields. */
+/** Only the fields that are read here. Loose: the manifest of a newer version may have other fields. */
 const manifestSchema = z.looseObject({
   owner: z.string(),
   period: z.object({ from: z.string(), to: z.string(), timezone: z.string() }),
@@ -53,17 +53,17 @@ const manifestSchema = z.looseObject({
 });
 type ManifestSummary = z.infer<typeof manifestSchema>;
 
-/** Manifests that are read at the same time. */
+/** Manifests read at the same time. */
 const CONCURRENCY = 16;
-/** Manifests in the cache. A manifest never changes. */
+/** Manifests kept in the cache. A manifest never changes. */
 const CACHE_SIZE = 20_000;
-/** Covers time zones, in which a period begins up to a day earlier or later, and clocks that differ. */
+/** Covers time zones, in which a period begins up to a day earlier or later, and clocks that disagree. */
 const MARGIN_MS = 2 * DAY_MS;
 
 /**
  * Finds archived runs by report and period. Lists the runs of that report and opens those published since the period
- * began. Reports what cannot be read to `onUnreadable`: a run without a readable manifest is skipped, one without readable
- * attempts yields one delivery in state `unknown`. Throws `archive.unreachable`.
+ * began. Reports unreadable files to `onUnreadable`: a run without a readable manifest is skipped, and a run without
+ * readable attempts yields one delivery in state `unknown`. Throws `archive.unreachable`.
  */
 export function findArchivedRuns(
   storage: ArchiveStorage,
@@ -104,7 +104,7 @@ export function findArchivedRuns(
   };
 }
 
-/** The result of `read`; undefined for a corrupt file of the run, which is reported. */
+/** The result of `read`; undefined, after a report to `onUnreadable`, for a corrupt file of the run. */
 export async function ifReadable<T, Run>(
   read: () => Promise<T>,
   run: Run,
@@ -124,8 +124,8 @@ export const isSamePeriodDays = (one: PeriodDays, other: PeriodDays): boolean =>
   one.from === other.from && one.to === other.to && one.timezone === other.timezone;
 
 /**
- * The state of each delivery: from its latest attempt, else from `receipts.json`, else, in a run without attempts, from an
- * archived message. Leaves out notices to the owner, which are no deliveries of the report.
+ * The state of each delivery, from the first of these that exists: its latest attempt, `receipts.json`, or, in a run
+ * without attempts, an archived message. Leaves out notices to the owner, which are not deliveries of the report.
  */
 async function archivedDeliveries(
   { id, files }: StoredRun,
@@ -134,7 +134,7 @@ async function archivedDeliveries(
   const [names, receipts, attempts] = [await files.list(), await readReceipts(files), await readAttempts(files)];
   const madeAt = Date.parse(made_at);
   const found = new Map<string, ArchivedDelivery>();
-  // As in `readArchivedStates`.
+  // `readArchivedStates` treats messages in the same way.
   for (const { name, delivery } of attempts.length === 0 ? archivedMessages(names) : []) {
     const target = kindOfMessage(name);
     found.set(delivery, { target, recipient: delivery, state: 'sending', at: madeAt });

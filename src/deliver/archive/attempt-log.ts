@@ -17,37 +17,37 @@ import type { RunFiles } from './storage/archive-storage.ts';
 const attemptSchema = z.object({
   /** Id of the ledger row. */
   delivery: z.string(),
-  /** Position and kind in the definition, e.g. `0-email`. Absent in older records and in those of notices. */
+  /** Position and kind in the definition, e.g. `0-email`. Absent in older records and in records of notices. */
   target: z.string().optional(),
-  /** The row's epoch during this attempt; with a decision, the epoch that the decision set. */
+  /** The row's epoch during this attempt. With a decision: the epoch that the decision set. */
   epoch: z.int().nonnegative(),
   state: z.enum(DELIVERY_STATES),
   detail: z.string().nullable(),
   at: epochMsSchema,
-  /** SHA-256 (hex) of the exact message, archived by `putMessage`; absent where the attempt sends none. */
+  /** SHA-256 (hex) of the exact message, archived by `putMessage`. Absent if the attempt sends none. */
   message: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  /** Present where a person's decision changed the row, not an attempt. */
+  /** Present if a person's decision changed the row, instead of an attempt. */
   decision: resolutionSchema.optional(),
-  /** With the decision that added a recipient: its address. The definition does not name it for this target. */
+  /** The recipient's address, with the decision that added it: the definition does not name it for this target. */
   recipient: z.string().exactOptional(),
 });
-/** One attempt at a delivery. Written before anything is sent, and again with its result. */
+/** One attempt at a delivery. Written before anything is sent, and a second time with the result. */
 export type AttemptRecord = Readonly<z.infer<typeof attemptSchema>>;
-/** As it is read back: a newer version of Docket may have written more fields. */
+/** The stored form. Loose: a newer version of Docket may have written more fields. */
 const storedAttemptSchema: z.ZodType<AttemptRecord> = attemptSchema.loose();
 
-/** `<delivery>.<epoch>.json`, or with the kind of the record before the ending. */
+/** `<delivery>.<epoch>.json`, with the record's kind before `.json` unless the record is a start. */
 const ATTEMPT_FILE_NAME = /^attempts\/([A-Za-z0-9]+)\.(\d+)(?:\.(end|decision))?\.json$/;
-/** Files that are read at the same time. */
+/** Files read at the same time. */
 const CONCURRENCY = 8;
 const RANK = { begin: 0, end: 1, decision: 2 } as const;
 
 /**
- * `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended, `….decision.json` for a
- * person's decision. No record overwrites another, so a late write cannot hide a newer record.
+ * Name of a record's file: `attempts/<delivery>.<epoch>.json` when the attempt begins, `….end.json` when it has ended,
+ * `….decision.json` for a person's decision. No record overwrites another, so a late write cannot hide a newer record.
  */
 export function attemptFileName({ delivery, epoch, state, decision }: AttemptRecord): string {
   const kind = decision !== undefined ? '.decision' : state === 'sending' ? '' : '.end';
@@ -61,7 +61,7 @@ interface AttemptFile {
   readonly rank: number;
 }
 
-/** Whether the record may be the decision that added the recipient: no attempt has the epoch 0. */
+/** Whether the record may be the decision that added the recipient. No attempt has epoch 0. */
 const isAddition = ({ epoch, rank }: AttemptFile): boolean => epoch === 0 && rank === RANK.decision;
 
 /** Sorted by epoch, and within an epoch from the first record to the last. */
@@ -75,7 +75,7 @@ const attemptFiles = (names: readonly string[]): readonly AttemptFile[] =>
     })
     .sort((one, other) => one.epoch - other.epoch || one.rank - other.rank);
 
-/** Reads these files; bounded, because a run with many recipients has thousands. */
+/** Reads these files, a few at a time: a run with many recipients has thousands. */
 const readAttemptFiles = (
   files: RunFiles,
   found: readonly AttemptFile[],
@@ -83,7 +83,7 @@ const readAttemptFiles = (
   mapWithConcurrency(found, CONCURRENCY, ({ name }) => readMetadataFile(files, name, storedAttemptSchema));
 
 /**
- * The latest record of each attempt of a run, or of one delivery, in the order of epochs. Reads the earlier records too:
+ * The latest record of each attempt of a run, or of one delivery, ordered by epoch. Also reads the earlier records, and
  * throws `archive.corrupt` when any of them cannot be read.
  */
 export async function readAttempts(files: RunFiles, delivery?: string): Promise<AttemptRecord[]> {
@@ -94,8 +94,8 @@ export async function readAttempts(files: RunFiles, delivery?: string): Promise<
 }
 
 /**
- * All results of attempts, and decisions, of these deliveries, in the order of epochs. The start of an attempt only while it
- * has no result. Throws `archive.corrupt`.
+ * All results and decisions of these deliveries, ordered by epoch. Includes the start of an attempt only if it has no
+ * result yet. Throws `archive.corrupt`.
  */
 export async function readAttemptHistory(
   files: RunFiles,
@@ -109,7 +109,7 @@ export async function readAttemptHistory(
   return (await readAttemptFiles(files, wanted)).flatMap((record) => record ?? []);
 }
 
-/** `receipts.json`; empty before the first delivery. Throws `archive.corrupt`. */
+/** Reads `receipts.json`; empty before the first delivery. Throws `archive.corrupt`. */
 export const readReceipts = async (files: RunFiles): Promise<readonly Receipt[]> =>
   (await readMetadataFile(files, 'receipts.json', receiptsSchema)) ?? [];
 
@@ -117,11 +117,11 @@ const releaseSchema = resolutionSchema.omit({ to: true });
 /** The decision to send a held run as it is. */
 export type Release = Readonly<z.infer<typeof releaseSchema>>;
 
-/** Who released a held run; undefined where nobody did. Throws `archive.corrupt`. */
+/** Who released a held run; undefined if nobody did. Throws `archive.corrupt`. */
 export const readRelease = (files: RunFiles): Promise<Release | undefined> =>
   readMetadataFile(files, 'release.json', releaseSchema.loose());
 
-/** Name of an exact message in `messages/`: the delivery and the first digits of its SHA-256. */
+/** Name of an exact message in `messages/`, made from the delivery and the first digits of its SHA-256. */
 export const messageFileName = (delivery: string, hash: string, kind: 'eml' | 'json'): string =>
   `${delivery}.${hash.slice(0, 16)}.${kind}`;
 
@@ -133,7 +133,7 @@ export const archivedMessages = (names: readonly string[]) =>
   });
 
 /**
- * The exact message of the delivery's last attempt that names one; undefined where none does. Throws `archive.corrupt`
+ * The exact message of the delivery's newest attempt that names one; undefined if none does. Throws `archive.corrupt`
  * when the file is missing or its hash differs.
  */
 export async function readLastMessage(
@@ -155,9 +155,10 @@ export async function readLastMessage(
 }
 
 /**
- * The state of each delivery as the archive knows it. The latest attempt is the most reliable source. `receipts.json` and
- * archived messages count only where a delivery has no attempt, with epoch 0: they restore missing ledger rows only. In a
- * run with attempts a message without one has not begun to leave: it was made while another was being sent.
+ * The state of each delivery as the archive knows it. The latest attempt is the most reliable source. `receipts.json`
+ * and archived messages count only for a delivery without an attempt. They count with epoch 0, so that they only
+ * restore missing ledger rows. If the run has attempts, a message without one was never sent: it was prepared while
+ * another was being sent.
  */
 export async function readArchivedStates(files: RunFiles): Promise<ReadonlyMap<string, ArchivedState>> {
   const names = await files.list();
@@ -172,7 +173,7 @@ export async function readArchivedStates(files: RunFiles): Promise<ReadonlyMap<s
   const latest = new Map(attempts.map((one) => [one.delivery, one] as const));
   const added = attempts.filter((one) => isAddition(one) && latest.get(one.delivery) !== one);
   const recipients = new Map<string, ArchivedState['added']>();
-  // In this order: the last state of a delivery is the one that counts.
+  // The order matters: the last state of a delivery counts.
   for (const attempt of await readAttemptFiles(files, [...added, ...latest.values()])) {
     if (attempt === undefined) continue;
     const { delivery, epoch, state, detail, target, recipient } = attempt;

@@ -28,10 +28,10 @@ export const metadataMethods = (
     putMessage: async (published, delivery, message, kind = 'eml') => {
       const hash = sha256(message);
       const name = messageFileName(requirePathName(delivery, 'delivery'), hash, kind);
-      // The hash file is written first, so that no message lacks one. Its format is that of `sha256sum --check`.
+      // The hash file is written first, so that every message has one. Its format is that of `sha256sum --check`.
       const hashFile = { name: `messages/${name}.sha256`, bytes: `${hash}  ${name}\n` };
       await filesOf(published).putPair(hashFile, { name: `messages/${name}`, bytes: message });
-      // Recorded in the chain together with the attempt, which is written before the message is sent.
+      // The chain records them together with the attempt, which is written before the message is sent.
       chain?.defer(runRefOf(published), [
         toChainFile(hashFile.name, hashFile.bytes),
         { name: `messages/${name}`, sha256: hash },
@@ -56,13 +56,13 @@ const runRefOf = ({ manifest }: PublishedManifest): RunRef => ({
 });
 
 /**
- * An archive in a directory or a bucket. Throws `archive.unwritable` (disk full, permissions, a store that refuses),
- * `archive.unreachable` (a store that does not answer) and `archive.corrupt`.
+ * An archive in a directory or a bucket. Throws `archive.unwritable` (disk full, no permission, the store refuses),
+ * `archive.unreachable` (the store does not answer) and `archive.corrupt`.
  * @param chain records and verifies everything with signatures; absent where no signing key is configured
  */
 export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: RunChain): Archive {
   const { link } = storage;
-  /** Runs that this process has just published, until it writes or reads one of their metadata files: they have none. */
+  /** Runs that this process has just published. They have no metadata files until this process writes or reads one. */
   const justPublished = new WeakSet<PublishedManifest>();
   const methods = metadataMethods((published) => {
     justPublished.delete(published);
@@ -76,7 +76,7 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
       await chain?.verifyManifest(run);
       return { manifest };
     }
-    // A published run that has lost its manifest: running it again would send it twice.
+    // A published run that has lost its manifest: starting it again would send it twice.
     if ((await files.list()).length > 0) {
       throw new DocketError('archive.corrupt', `The archived run in ${files.location} has no manifest.json.`, {
         where: files.location,
@@ -89,7 +89,7 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
   const find = async (run: RunRef): Promise<PublishedRun | undefined> => {
     const found = await peek(run);
     if (found === undefined) return undefined;
-    // A process may have died after writing a file and before recording it in the chain.
+    // A process may have died after it wrote a file and before it recorded the file in the chain.
     await chain?.recordMissing(run);
     const folder = await storage.checkout(run, publishedNames(found.manifest));
     try {
@@ -110,7 +110,7 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
     stage: storage.stage,
     publish: async (staged, draft, artifacts, mail) => {
       const run = runRefOf({ manifest: draft });
-      // A run that cannot be signed must not be published.
+      // A run that cannot be signed must not be published, so check the key first.
       await chain?.assertUsable();
       const { location } = storage.runFiles(run);
       const { manifest } = await withWriteErrors(staged, () =>
@@ -118,7 +118,7 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
       );
       const folder = await storage.publish(run, staged, manifest, artifacts);
       if (folder !== undefined) await chain?.recordPublished(run);
-      // Their hashes are compared when they are sent.
+      // Their hashes are compared when the files are sent.
       if (folder !== undefined) {
         const assembled = assembledRun(folder, 'files', manifest, artifacts, mail);
         justPublished.add(assembled);

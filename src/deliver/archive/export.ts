@@ -14,14 +14,14 @@ import { directoryRunFiles } from './storage/directory-storage.ts';
 import { runProblems } from './verify/verify-run.ts';
 
 export interface ExportedFile {
-  /** Relative to the folder, with `/`. */
+  /** Relative to the folder, separated by `/`. */
   readonly name: string;
   readonly sha256: string;
 }
 
 /**
- * Copies an archived run into a folder that does not exist or is empty, whole or not at all. Verifies the copy.
- * Throws `archive.corrupt` with every problem found, `usage.invalid` when the folder is not empty.
+ * Copies an archived run into a new or empty folder, whole or not at all, and verifies the copy. Throws
+ * `archive.corrupt` with every problem found, and `usage.invalid` when the folder is not empty.
  */
 export async function exportRun(
   { files, id, org, report }: Pick<StoredRun, keyof RunRef | 'files'>,
@@ -61,7 +61,7 @@ export async function exportRun(
 }
 
 /**
- * Copies these files of a run into a folder, in this order. Absent files are left out. Throws `archive.corrupt` for an unsafe
+ * Copies these files of a run into a folder, in this order. Skips absent files. Throws `archive.corrupt` for an unsafe
  * name.
  */
 export async function copyRunFiles(

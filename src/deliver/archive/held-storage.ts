@@ -1,15 +1,18 @@
 import { DocketError } from '../../base/error.ts';
 import type { ArchiveStorage } from './storage/archive-storage.ts';
 
-/** Whether a legal hold covers the organization. Throws where that cannot be read: then nothing is deleted. */
+/** Whether a legal hold covers the organization. Throws if the holds cannot be read: nothing is deleted then. */
 export type IsHeld = (org: string) => Promise<boolean>;
 
-/** Epoch ms from which on files of an organization are kept; undefined: no limit, or a legal hold. */
+/**
+ * Epoch ms from which files of an organization are kept; undefined if nothing expires: no limit is set, or a legal hold
+ * covers it.
+ */
 export type RetainedSince = (org: string) => number | undefined | Promise<number | undefined>;
 
 /**
- * A storage that asks right before each deletion whether a legal hold covers it: one that is set while retention runs
- * stops it at the next file. Throws `archive.locked`.
+ * A storage that checks for a legal hold right before each deletion: a hold that is set during retention stops it at
+ * the next file. Throws `archive.locked`.
  */
 export function heldStorage(storage: ArchiveStorage, isHeld: IsHeld): ArchiveStorage {
   const assertFree = async (org: string): Promise<void> => {
@@ -26,7 +29,7 @@ export function heldStorage(storage: ArchiveStorage, isHeld: IsHeld): ArchiveSto
     },
     metadata: {
       ...storage.metadata,
-      // `.reviews/<org>/…`: all folders that retention deletes name the organization second.
+      // `.reviews/<org>/…`: in every folder that retention deletes, the organization is the second part.
       deleteAll: async (folder) => {
         await assertFree(folder.split('/')[1] ?? '');
         return storage.metadata.deleteAll(folder);

@@ -22,10 +22,10 @@ export const directoryArchive = (root: string, clock: Clock = systemClock): Arch
   createArchive(directoryStorage(root), clock);
 
 /**
- * The archive of `docket run --out DIR`: the run's files directly in DIR. They are made in a hidden folder inside it and
- * moved once all are complete. Files of the same name are replaced, others stay. `manifest.json` is removed first and
- * written last, so that every file it names exists. For one run at a time: when two runs end in one folder at once,
- * `find` may throw `archive.corrupt`.
+ * The archive of `docket run --out DIR`: the run's files lie directly in DIR. They are made in a hidden folder inside
+ * DIR and moved once all are complete. Files of the same name are replaced; other files stay. `manifest.json` is
+ * removed first and written last, so that every file it names exists. For one run at a time: when two runs end in one
+ * folder at once, `find` may throw `archive.corrupt`.
  */
 export function inlineArchive(folder: string): Archive {
   const base = resolve(folder);
@@ -67,8 +67,8 @@ export function inlineArchive(folder: string): Archive {
 }
 
 /**
- * Copies an archived run into the folder of `--out`, where it gets the layout of `inlineArchive`. Does nothing for a run that
- * is not archived.
+ * Copies an archived run into the folder of `--out`, in the layout of `inlineArchive`. Does nothing if the run is not
+ * archived.
  */
 export const copyToOutput = (run: RunFiles, folder: string): Promise<void> =>
   withWriteErrors(folder, async () => {

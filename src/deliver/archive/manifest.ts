@@ -4,35 +4,35 @@ import { BETTER, TARGET_PERIODS } from '../../definitions/schema/targets.ts';
 import { RANGE_STATES, STATUSES } from '../../fetch/dataset.ts';
 import { NOTE_CODES } from '../../fetch/notes.ts';
 
-/** File name of a picture beside `mail.html`. */
+/** File name of a picture, which lies beside `mail.html`. */
 export const PICTURE_NAME = /^mail-[a-z0-9][a-z0-9_-]*\.png$/;
 
-/** A body of the e-mail, as part of a file name. */
+/** Name of an e-mail body, as part of a file name. */
 const BODY_NAME = /^[a-z][a-z-]{0,39}$/;
 
-/** Far above what a run can have: 100 sections of several tables with up to 100 calls each. */
+/** Far more than any run has: 100 sections of several tables with up to 100 calls each. */
 const MAX_CALLS = 100_000;
 /** 50 deliveries to 100 recipients each. */
 const MAX_RECIPIENTS = 10_000;
-/** Of a report with `split`: all packs of a list file, with up to 50 files each. */
+/** In a report with `split`: all packs of a list file, with up to 50 files each. */
 const MAX_FILES = 100_000;
 const MAX_TARGETS = 10_000;
-/** A figure a day over several years, of every metric of every section. */
+/** One figure a day over several years, for every metric of every section. */
 const MAX_JUDGEMENTS = 1_000_000;
-/** One a day over several years, with comparisons, of every section. */
+/** One reading a day over several years, with comparisons, for every section. */
 const MAX_READINGS = 1_000_000;
 const MAX_HEADLINES = 100;
-/** Of a report with `split`: those with recipients, and others. */
+/** In a report with `split`: packs with and without recipients. */
 const MAX_PACKS = 10_000;
 const MAX_BODIES = 10;
 const MAX_REVIEWERS = 1_000;
 const MAX_COMMENTS = 1_000;
-/** Of a workbook: Excel's columns, and far more tables and names than the parts that a template may have. */
+/** In a workbook: Excel's limit of columns, and far more tables and names than any template has. */
 const MAX_COLUMNS = 16_384;
 const MAX_TABLES = 10_000;
 const MAX_NAMES = 100_000;
 
-/** Checks the length before any entry is parsed. */
+/** A list whose length is checked before any entry is parsed. */
 const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
 
 const mailBodySchema = z.object({
@@ -72,17 +72,17 @@ const judgementSchema = z.object({
   figure: z.number().nullable(),
   status: z.enum(STATUSES),
   target: z.int().nonnegative(),
-  /** Equal for the same figure in several sections. Absent in older manifests. */
+  /** The same for one figure in several sections. Absent in older manifests. */
   key: z.string().optional(),
-  /** Absent where the figure can be right, and in older manifests. */
+  /** Present if the figure cannot be right. Absent otherwise, and in older manifests. */
   wrong: z.literal(true).optional(),
-  /** Absent where the figure has cases enough, and in older manifests. */
+  /** Present if the figure has too few cases. Absent otherwise, and in older manifests. */
   few: z.union([z.literal(true), z.literal('ignored')]).optional(),
-  /** Absent where the status is final, and in older manifests. */
+  /** Present while the status can still change. Absent otherwise, and in older manifests. */
   soFar: z.literal(true).optional(),
 });
 
-/** A figure's usual range, raw. */
+/** A figure's usual range, as unformatted numbers. */
 const rangeSchema = z.object({
   section: z.string(),
   metric: z.string(),
@@ -90,7 +90,7 @@ const rangeSchema = z.object({
   low: z.number(),
   high: z.number(),
   state: z.enum(RANGE_STATES),
-  /** Which headline is about it, counted from 0. */
+  /** Index of the headline about it, from 0. */
   headline: z.int().nonnegative().optional(),
 });
 
@@ -104,13 +104,13 @@ const readingSchema = z.object({
   as_of: nullableText,
   correlation_id: nullableText,
 });
-/** A reading that values of the run are of, or the gap in its place. */
+/** Names the reading, or the gap in place of one, behind values of the run. */
 export type ReadingRecord = Readonly<z.infer<typeof readingSchema>>;
 
 const trendReadingSchema = readingSchema
   .pick({ section: true, day: true, question: true, as_of: true, correlation_id: true })
   .extend({ bucket: z.string() });
-/** A reading that a point of a trend is of, or the gap in its place. */
+/** Names the reading, or the gap in place of one, behind a point of a trend. */
 export type TrendReadingRecord = Readonly<z.infer<typeof trendReadingSchema>>;
 
 const filledWorkbookSchema = z.object({
@@ -148,10 +148,10 @@ const packManifestSchema = z.object({
   /** ISO instant of the schedule, or the trigger's id. */
   slot: z.string(),
   digest: z.string(),
-  /** The value of a report with `split` that this is the manifest of. Absent in the manifest of a run. */
+  /** In the manifest of a pack: its value in a report with `split`. Absent in the manifest of a run. */
   desk: deskSchema.optional(),
   period: periodSchema,
-  /** Of the sections with a period of their own, by section id. Absent without any, and in older manifests. */
+  /** Periods of sections that have their own, by section id. Absent without any, and in older manifests. */
   section_periods: z.record(z.string(), periodSchema).optional(),
   registry_version: z.number(),
   calls: listOf(
@@ -166,16 +166,16 @@ const packManifestSchema = z.object({
       rows: z.number(),
       saved: z.boolean(),
       shared: z.object({ run: z.string(), at: z.string() }).optional(),
-      /** Labels of columns that differ from the catalog's. Absent without any, and in older manifests. */
+      /** Column labels that differ from the catalog's. Absent without any, and in older manifests. */
       labels: z.record(z.string(), z.string()).optional(),
     }),
     MAX_CALLS,
   ),
-  /** The readings of current counts that its figures are, with gaps. Absent where none are, and in older manifests. */
+  /** The readings of current counts behind the figures, with gaps. Absent without any, and in older manifests. */
   readings: listOf(readingSchema, MAX_READINGS).optional(),
   /**
-   * The readings that the points of trends are, with gaps. Absent where none are, and in older manifests. Apart from `readings`,
-   * whose entries older versions read with a fixed list of `of`.
+   * The readings behind points of trends, with gaps. Absent without any, and in older manifests. Separate from
+   * `readings`, because older versions accept only a fixed list of `of` there.
    */
   trend_readings: listOf(trendReadingSchema, MAX_READINGS).optional(),
   incomplete: listOf(
@@ -195,14 +195,15 @@ const packManifestSchema = z.object({
       part: z.object({ of: z.string(), role: z.enum(['companion', 'bundle']) }).optional(),
       bytes: z.number(),
       sha256: z.string(),
-      /** What of a template was filled. Absent where the file is not made from one, and in older manifests. */
+      /** What was filled in the template. Absent if the file is not made from a template, and in older manifests. */
       workbook: filledWorkbookSchema.optional(),
     }),
     MAX_FILES,
   ),
   /**
-   * SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run. `body`
-   * names that body, `others` those in `mail-<body>.html` and `mail-<body>.txt`; absent in older manifests.
+   * SHA-256 (hex) of `mail.html`, `mail.txt` and the inline pictures. The archive adds them when it publishes the run.
+   * `body` names the body in these files; `others` are the bodies in `mail-<body>.html` and `mail-<body>.txt`. Both are
+   * absent in older manifests.
    */
   mail: mailBodySchema
     .extend({
@@ -211,20 +212,20 @@ const packManifestSchema = z.object({
     })
     .optional(),
   recipients: listOf(z.string(), MAX_RECIPIENTS),
-  /** SHA-256 (hex) over the values of every table: equal for equal figures. Absent where no delivery has a condition. */
+  /** SHA-256 (hex) over the values of every table: equal for equal figures. Absent if no delivery has a condition. */
   figures: z.string().optional(),
   /**
-   * SHA-256 (hex) of the figures that the edition is compared with later, in `.corrections/` of the archive. Absent without
-   * `corrections` in the report.
+   * SHA-256 (hex) of the stored figures, in the archive's `.corrections/`, with which the edition is compared later.
+   * Absent without `corrections` in the report.
    */
   edition_figures: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   /**
-   * Of a corrected edition: the run that it replaces, when that was delivered (ISO), the number of changed figures, and the
-   * words that begin the subjects of its e-mails, in the report's language. `edition` counts from 1, the first one;
-   * `automatic` counts the corrected editions that Docket sent by itself. Both are absent in older manifests.
+   * In a corrected edition: the run that it replaces, when that run was delivered (ISO), the number of changed figures,
+   * and the prefix of its e-mail subjects, in the report's language. `edition` counts from 1, the original; `automatic`
+   * counts the corrected editions that Docket sent without a person. Both are absent in older manifests.
    */
   corrects: z
     .object({
@@ -236,9 +237,9 @@ const packManifestSchema = z.object({
       automatic: z.int().nonnegative().optional(),
     })
     .optional(),
-  /** Of a repeated copy: the run that delivered the period before, when (ISO), and the words that begin the subjects. */
+  /** In a repeated copy: the run that delivered the period before, when (ISO), and the prefix of the subjects. */
   repeats: z.object({ run: z.string(), at: z.string(), subject: z.string() }).optional(),
-  /** Decisions on the deliveries with `send_if`; of a corrected edition on all of them. */
+  /** Decisions on the deliveries with `send_if`; in a corrected edition, on all deliveries. */
   conditions: listOf(
     z.object({
       target: z.string(),
@@ -249,9 +250,9 @@ const packManifestSchema = z.object({
     }),
     MAX_RECIPIENTS,
   ).optional(),
-  /** Figures of fewer cases are few. Absent in older manifests. */
+  /** A figure with fewer cases than this counts as small. Absent in older manifests. */
   small: z.int().optional(),
-  /** The counts of the cases behind ratios and durations. Absent without any, and in older manifests. */
+  /** Metrics that count the cases behind ratios and durations. Absent without any, and in older manifests. */
   bases: listOf(
     z.object({
       metric: z.string(),
@@ -261,28 +262,28 @@ const packManifestSchema = z.object({
     }),
     MAX_TARGETS,
   ).optional(),
-  /** The targets that held for the figures. Absent without any, and in older manifests. */
+  /** The targets that applied to the figures. Absent without any, and in older manifests. */
   targets: listOf(targetSchema, MAX_TARGETS).optional(),
-  /** The statuses of the figures; `target` is an index of `targets`. */
+  /** The statuses of the figures. `target` is an index into `targets`. */
   judgements: listOf(judgementSchema, MAX_JUDGEMENTS).optional(),
   /** Sentences, the most important first, in the report's language. */
   headlines: listOf(z.string(), MAX_HEADLINES).optional(),
   /** Figures and their usual ranges. Absent without any, and in older manifests. */
   ranges: listOf(rangeSchema, MAX_JUDGEMENTS).optional(),
   /**
-   * The review that the run was published after. Absent without a review, and in older manifests. `content` is the SHA-256
-   * (hex) of what was approved: of `figures` and the comments; `figures` that of everything else frozen.
+   * The review before publication. Absent without a review, and in older manifests. `content` is the SHA-256 (hex) of
+   * what was approved: `figures` and the comments. `figures` is the SHA-256 of everything else that was frozen.
    */
   review: z
     .object({
       content: z.string(),
       figures: z.string(),
-      /** How many different people had to approve; 0: comments alone. */
+      /** How many different people had to approve; 0 for a review with comments only. */
       need: z.int().nonnegative(),
       approved_by: listOf(
         z.object({
           ...{ person: z.string(), name: z.string(), principal: z.string(), at: z.string(), reason: z.string() },
-          /** The approver whose deputy they were. Absent for approvers, and in older manifests. */
+          /** The approver for whom a deputy approved. Absent if no deputy did, and in older manifests. */
           for: z.object({ person: z.string(), name: z.string() }).exactOptional(),
         }),
         MAX_REVIEWERS,
@@ -290,7 +291,7 @@ const packManifestSchema = z.object({
       comments: listOf(
         z.object({
           section: nullableText,
-          /** Only in the pack of this value. */
+          /** Shown only in the pack of this value. */
           value: z.string().optional(),
           text: z.string(),
           person: z.string(),
@@ -304,7 +305,7 @@ const packManifestSchema = z.object({
     .optional(),
   /** ISO instant at which the files were made. */
   made_at: z.string(),
-  /** Only in a bucket: the folder beside the manifest that holds the published files. */
+  /** Only in a bucket: name of the folder, beside the manifest, that holds the published files. */
   stored: z
     .string()
     .regex(/^[0-9a-f]{16}$/)
@@ -312,34 +313,35 @@ const packManifestSchema = z.object({
 });
 
 /**
- * The pack of one value. Its files are in the folder of its slug, and also in `files` of the run: `retail-0a1b2c3d4e/KPIs.xlsx`.
- * Its own manifest names them without the folder; it is what a run of this value alone would have, without `calls`.
+ * The pack of one value. Its files are in a folder named after its slug, and are also listed in the run's `files`, e.g.
+ * `retail-0a1b2c3d4e/KPIs.xlsx`. The pack's manifest names them without the folder. It is the manifest of a run for
+ * this value alone, without `calls`.
  */
 const unmarkedSchema = z.object({ slug: z.string(), manifest: packManifestSchema.optional() });
 const packSchema = deskSchema.extend({
-  /** `held`: nobody gets it; `reason` says why, in one sentence. */
+  /** Nobody receives a `held` pack; `reason` says why, in one sentence. */
   state: z.enum(['ready', 'held']),
   reason: z.string().optional(),
-  /** Absent where no pack could be made. */
+  /** Absent if the pack could not be made. */
   manifest: packManifestSchema.extend({ unmarked: unmarkedSchema.optional() }).optional(),
 });
 export type PackRecord = Readonly<z.infer<typeof packSchema>>;
 
 const manifestFieldsSchema = packManifestSchema.extend({
-  /** The packs of a report with `split`. Absent in others, and in older manifests. */
+  /** The packs of a report with `split`. Absent in other reports, and in older manifests. */
   packs: listOf(packSchema, MAX_PACKS).optional(),
   /**
-   * Of a corrected edition: the file set without the mark, for those whose open delivery of the replaced edition was withdrawn.
-   * As a pack it has a folder and a manifest of its own. Its files have the format `unmarked` in `files` of the run. Absent
-   * without such recipients, and in older manifests.
+   * In a corrected edition: the file set without the correction mark, for recipients whose open delivery of the
+   * replaced edition was withdrawn. Like a pack, it has its own folder and manifest. In the run's `files`, its files
+   * have the format `unmarked`. Absent without such recipients, and in older manifests.
    */
   unmarked: unmarkedSchema.optional(),
-  /** Sentences about rows that are in no pack. Absent without any. */
+  /** One sentence for each group of rows that is in no pack. Absent without any. */
   unassigned: listOf(z.string(), MAX_PACKS).optional(),
 });
 
 /** `manifest.json`: what a run produced and from which calls. Written once, when all files are complete. */
 export type Manifest = Readonly<z.infer<typeof manifestFieldsSchema>>;
 
-/** `manifest.json` as it is read back. Loose: a newer version of Docket may have written more fields. */
+/** The stored form of `manifest.json`. Loose: a newer version of Docket may have written more fields. */
 export const manifestSchema: z.ZodType<Manifest> = manifestFieldsSchema.loose();

@@ -17,16 +17,19 @@ import { readManifest } from './run-folder/run-metadata.ts';
 import { ABANDONED_AFTER_MS } from './run-folder/staging.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 
-/** Epoch ms of the last run of retention. In the archive itself: all processes that share it run retention once a day. */
+/**
+ * File with the time of the last retention, epoch ms. It lies in the archive itself, so that all processes sharing the
+ * archive run retention once a day.
+ */
 export const LAST_SWEEP_FILE = '.swept';
 
 export interface RetentionPorts {
   readonly storage: ArchiveStorage;
-  /** Records each removal first; absent where no signing key is configured. */
+  /** Records each removal before it happens. Absent without a signing key. */
   readonly signing?: RunChain | undefined;
   /** Retention of an organization in days; undefined: no limit. */
   readonly daysOf: (org: string) => number | undefined;
-  /** Absent: there are no legal holds. */
+  /** Absent if there are no legal holds. */
   readonly isHeld?: IsHeld | undefined;
   readonly ledger: Ledger;
   /** Whether a run has not ended or waits for a decision. */
@@ -38,9 +41,9 @@ export interface RetentionPorts {
 }
 
 /**
- * Deletes runs that are older than the retention of their organization, at most once a day. Keeps a run that has not ended
- * or has an `unknown` delivery: the decision needs its files. Restores such a delivery to a ledger that has lost it. Safe to
- * interrupt and to run twice at once. Deletes nothing of an organization under a legal hold.
+ * Deletes runs older than their organization's retention, at most once a day. Keeps a run that has not ended or has an
+ * `unknown` delivery: the decision needs its files. If the ledger has lost such a delivery, restores it. Deletes
+ * nothing of an organization under a legal hold. Safe to interrupt and to run in two processes at once.
  * @returns the number of deleted runs; undefined when retention has already run today
  */
 export async function applyRetention(given: RetentionPorts): Promise<number | undefined> {
@@ -49,7 +52,7 @@ export async function applyRetention(given: RetentionPorts): Promise<number | un
   const { storage, signing, clock, log, signal } = ports;
   const last = Number((await storage.metadata.get(LAST_SWEEP_FILE)) ?? 0);
   const now = clock.now();
-  // A time in the future comes from a wrong clock: run again.
+  // A time in the future comes from a wrong clock: run anyway.
   if (last <= now && now - last < DAY_MS) return undefined;
   let removed = 0;
   for await (const run of storage.listRuns()) {
@@ -63,7 +66,7 @@ export async function applyRetention(given: RetentionPorts): Promise<number | un
       }
       await completeRecent(run, ports, now);
       const days = ports.daysOf(run.org);
-      // Skips reading the manifest of a recent run where the listing shows its age.
+      // Does not read the manifest of a recent run if the listing shows its age.
       const isRecent = days !== undefined && run.publishedAt !== undefined && now - run.publishedAt <= days * DAY_MS;
       const madeAt = days === undefined || isRecent ? undefined : await creationTime(run);
       if (days === undefined || madeAt === undefined || now - madeAt <= days * DAY_MS) continue;
@@ -106,7 +109,7 @@ export async function applyRetention(given: RetentionPorts): Promise<number | un
   return removed;
 }
 
-/** Age of runs that are checked for files which a dead process did not record in the chain. */
+/** Retention checks runs younger than this for files that a dead process did not record in the chain. */
 const COMPLETION_WINDOW_MS = 3 * DAY_MS;
 
 async function completeRecent(run: StoredRun, { signing, log }: RetentionPorts, now: number): Promise<void> {
@@ -126,8 +129,8 @@ async function completeRecent(run: StoredRun, { signing, log }: RetentionPorts, 
 }
 
 /**
- * Deletes a run, and records the removal in the chain while the run is still listed: verification reports a missing run
- * without such an entry.
+ * Deletes a run. Records the removal in the chain while the run is still listed: verification reports a run that is
+ * missing without such an entry.
  * @returns whether this process deleted it, or why the store refuses
  */
 async function deleteUnlocked(
@@ -142,7 +145,7 @@ async function deleteUnlocked(
     await signing?.recordRemoval(run, 'removed', why);
     recorded = true;
   };
-  // After an earlier refusal the store may refuse every day: record the removal only once a file is deleted.
+  // After one refusal the store may refuse every day, so record the removal only once a file is deleted.
   const wasBlocked = storage.lockReason !== undefined && (await signing?.isDeletionBlocked(run)) === true;
   if (!wasBlocked) await recordRemoval();
   try {
@@ -154,7 +157,7 @@ async function deleteUnlocked(
   }
 }
 
-/** Logs the checkpoint: a copy outside the archive proves that the end of the chain was not cut off. */
+/** Signs a checkpoint and logs it: a copy outside the archive proves that nobody cut off the end of the chain. */
 async function signCheckpoint(org: string, { signing, log }: RetentionPorts): Promise<void> {
   try {
     const signed = await signing?.checkpoint(org);
@@ -167,7 +170,7 @@ async function signCheckpoint(org: string, { signing, log }: RetentionPorts): Pr
   }
 }
 
-/** Epoch ms; undefined for a folder without a manifest, which retention leaves alone. */
+/** Epoch ms; undefined for a folder without a manifest. Retention leaves that alone. */
 async function creationTime({ files }: StoredRun): Promise<number | undefined> {
   const manifest = await readManifest(files);
   const at = manifest === undefined ? Number.NaN : Date.parse(manifest.made_at);
@@ -192,8 +195,8 @@ async function needsDecision({ id, files }: StoredRun, { ledger, isOpen, clock }
 }
 
 /**
- * Deletes the figures and corrections of runs that have left the archive, in organizations with a retention. Safe to
- * interrupt and to run twice at once.
+ * Deletes figures and corrections of runs that are no longer in the archive, in organizations with a retention. Safe to
+ * interrupt and to run in two processes at once.
  *
  * @param retainedSince epoch ms; undefined: no limit
  * @param isOpen whether a run has not ended: its figures are stored before it is published
@@ -212,7 +215,7 @@ export async function deleteExpiredCorrections(
   for (const { run } of await corrections.list()) {
     if ((await retainedSince(run.org)) === undefined) continue;
     try {
-      // Before the manifest is read: a run that is published in between was open.
+      // Before the manifest is read: a run that is published in between is still open here.
       if ((await isOpen(run.id)) || (await storage.runFiles(run).get('manifest.json')) !== undefined) continue;
       await signing?.recordDeletion(run.org, correctionFolder(run));
       await corrections.delete(run);

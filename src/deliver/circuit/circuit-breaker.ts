@@ -5,59 +5,60 @@ import type { RedisClient } from '../../redis/client.ts';
 import { beforeSending, withRedisErrors } from '../../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
-/** A service that failed: nothing is sent to it for a while. */
+/** An outage of a service. Nothing is sent to it for a while. */
 export interface Outage {
   /** Epoch ms. */
   readonly until: number;
-  /** Its last failure. */
+  /** The service's last failure. */
   readonly why: string;
 }
 
 /**
- * The state of the servers behind targets, shared by all workers, so that not every run waits for the timeout of a server
- * that is down. It opens after some failures within a window, lets one probe through from time to time, and closes when one
- * succeeds. Names of services contain no secrets, e.g. `mail smtp.example.com:587`.
+ * Tracks which servers behind targets are down, for all workers, so that not every run waits for the timeout of the
+ * same server. It opens after several failures within a window, lets one probe through from time to time, and closes
+ * when a probe succeeds. Names of services contain no secrets, e.g. `mail smtp.example.com:587`.
  */
 export interface CircuitBreaker {
   /**
-   * Undefined: send. The first caller after an outage has ended is the probe; the others still get the outage.
-   * @param askedAt epoch ms at which a person asked for the attempt: it is a probe unless the service has failed since
+   * Returns undefined if sending is allowed. The first caller after an outage is the probe; until it has a result, the
+   * others still get the outage.
+   * @param askedAt epoch ms at which a person requested the attempt: it is a probe unless the service has failed since
    */
   check(service: string, askedAt?: number): Promise<Outage | undefined>;
-  /** The service did what was requested, or refused definitely. */
+  /** The service did what was requested, or refused it for good. */
   recordSuccess(service: string): Promise<void>;
-  /** @param until epoch ms of the service's `Retry-After`, which applies at once and to all workers */
+  /** @param until epoch ms at which the service's `Retry-After` ends; it applies to all workers at once */
   recordFailure(service: string, why: string, until?: number): Promise<void>;
 }
 
-/** Emitted once across all workers. */
+/** Emitted once, by one of the workers. */
 export type CircuitEvent =
   | { readonly kind: 'opened'; readonly service: string; readonly until: number; readonly why: string }
   | { readonly kind: 'closed'; readonly service: string; readonly afterMs: number };
 
-/** It opens after this many failures within the window. */
+/** The circuit opens after this many failures within the window. */
 const FAILURE_THRESHOLD = 3;
 const FAILURE_WINDOW_MS = 10 * MINUTE_MS;
-/** It opens for this long first, doubled after each failed probe up to the maximum. */
+/** First duration of an outage; doubled after each failed probe, up to the maximum. */
 const MIN_OPEN_MS = MINUTE_MS;
 const MAX_OPEN_MS = 10 * MINUTE_MS;
-/** Others wait this long for a probe. */
+/** Other callers wait this long for a probe's result. */
 const PROBE_TIMEOUT_MS = MINUTE_MS;
 
 /** Hash: service → epoch ms at which its circuit opened. */
 const indexKey = (prefix: string): string => `${prefix}circuits`;
 const circuitKey = (prefix: string, service: string): string => `${prefix}circuit:${service}`;
 
-/** A service that is not used at the moment. */
+/** A service that is currently not used. */
 export interface OpenCircuit {
   readonly service: string;
   /** Epoch ms. */
   readonly since: number;
-  /** Its last failure. */
+  /** The service's last failure. */
   readonly why: string;
 }
 
-/** The open circuits, also those that wait for the result of a probe. Throws `redis.unreachable`. */
+/** Lists the open circuits, including those that wait for a probe's result. Throws `redis.unreachable`. */
 export const listOpenCircuits = (redis: RedisClient, { prefix }: { readonly prefix: string }): Promise<OpenCircuit[]> =>
   withRedisErrors(redis, async () => {
     const opened = Object.entries(await redis.hgetall(indexKey(prefix)));
@@ -65,7 +66,7 @@ export const listOpenCircuits = (redis: RedisClient, { prefix }: { readonly pref
       opened.map(async ([service, since]): Promise<OpenCircuit[]> => {
         const [until, why] = await redis.hmget(circuitKey(prefix, service), 'until', 'why');
         if (until != null) return [{ service, since: Number(since), why: why ?? '' }];
-        // Nobody uses the service any more.
+        // No process uses the service any more.
         await redis.hdel(indexKey(prefix), service).catch(() => {});
         return [];
       }),
@@ -77,8 +78,8 @@ const outageReplySchema = z.tuple([z.coerce.number(), z.string()]).nullable();
 const eventReplySchema = z.tuple([z.enum(['opened', 'closed']), z.coerce.number()]).nullable();
 
 /**
- * A circuit breaker in Redis. Libraries such as opossum and cockatiel keep the state in the process: each worker would
- * detect the same outage separately.
+ * Creates a circuit breaker in Redis. Libraries such as opossum and cockatiel keep their state in the process, so that
+ * each worker would detect the same outage separately.
  *
  * @param options.prefix of every key, with its separator
  */

@@ -1,9 +1,9 @@
 --[[
-  Whether a service may be tried. The first call after an outage has ended is its probe, and so is one that a person has
-  asked for since the last failure.
+  Whether a service may be used. The first call after an outage is its probe, and so is a call that a person has
+  requested since the last failure.
 
-  KEYS[1]  the service: a hash   ARGV[1]  now, epoch ms   ARGV[2]  ms for which the others wait for a probe
-  ARGV[3]  when a person asked for it, epoch ms, or empty
+  KEYS[1]  the service: a hash   ARGV[1]  now, epoch ms   ARGV[2]  ms for which other calls wait for a probe
+  ARGV[3]  when a person requested it, epoch ms, or empty
 
   Returns nil to go ahead, or { until, why }.
 ]]

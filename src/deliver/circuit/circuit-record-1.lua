@@ -3,9 +3,9 @@
 
   KEYS[1]  the service: a hash
   ARGV[1]  now, epoch ms   ARGV[2]  'success' or 'failure'   ARGV[3]  why
-  ARGV[4]  failures that open it   ARGV[5]  ms of the window in which they count
-  ARGV[6]  ms for which it opens first   ARGV[7]  maximum ms, after doubling with each failed probe
-  ARGV[8]  epoch ms of the service's Retry-After, or empty
+  ARGV[4]  number of failures that open it   ARGV[5]  window in which they count, ms
+  ARGV[6]  first duration of an outage, ms   ARGV[7]  its maximum, ms, after doubling with each failed probe
+  ARGV[8]  epoch ms at which the service's Retry-After ends, or empty
 
   Returns { 'opened', until } or { 'closed', since } to the one caller that changed the state, else nil.
 ]]
@@ -46,7 +46,7 @@ times = times + 1
 local till = now + math.min(ARGV[6] * 2 ^ (times - 1), tonumber(ARGV[7]))
 redis.call('HSET', KEYS[1], 'until', till, 'times', times, 'why', ARGV[3], 'failed', now)
 redis.call('HDEL', KEYS[1], 'probing')
--- A service that is no longer used expires.
+-- The record of a service that is no longer used expires.
 redis.call('PEXPIRE', KEYS[1], ARGV[7] * 12)
 if not open then return { 'opened', tostring(till) } end
 return nil

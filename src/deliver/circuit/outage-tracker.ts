@@ -3,16 +3,16 @@ import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { AttemptResult } from '../attempt.ts';
 import type { CircuitBreaker, Outage } from './circuit-breaker.ts';
 
-/** A server that accepts messages without a reply would otherwise leave one decision per recipient to a person. */
+/** Each message without a reply leaves a decision to a person: after two in a row, a server is treated as down. */
 const MAX_CONSECUTIVE_UNKNOWN = 2;
 
-/** Why a service is not tried in this call; `until` where a time for the next try is known. */
+/** Why a service is skipped in this call; `until` if the time of the next attempt is known. */
 type ServiceOutage = Pick<Outage, 'why'> & Partial<Outage>;
 
 /**
- * The services that one call of `deliver` has found to be down.
+ * Tracks the services that one call of `deliver` finds to be down.
  * @param circuit shared with other workers; absent without Redis
- * @param askedAt epoch ms at which a person last asked for this attempt
+ * @param askedAt epoch ms at which a person last requested this attempt
  */
 export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined, askedAt?: number) {
   const outages = new Map<string, ServiceOutage>();
@@ -26,7 +26,7 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined,
   const succeeded = new Set<string>();
   const consecutiveUnknown = new Map<string, number>();
   return {
-    /** The outage of a service. Asks the circuit breaker once per service. */
+    /** The outage of a service; undefined if there is none. Queries the circuit breaker once per service. */
     check: async (service: string): Promise<ServiceOutage | undefined> => {
       const isFirst = !known.has(service);
       known.add(service);
@@ -34,11 +34,13 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined,
       if (open !== undefined) outages.set(service, { ...open, why: outageDetail(service, open) });
       return outages.get(service);
     },
-    /** Asks now what `check` will need: for a delivery that is about to be attempted, which may be the service's probe. */
+    /**
+     * Queries now what `check` will need, for a delivery that is about to be attempted and may be the service's probe.
+     */
     prefetch: (service: string): void => {
       ask(service).catch(() => {});
     },
-    /** Records the result of an attempt. @param attempts of this delivery before this one */
+    /** Records the result of an attempt. @param attempts number of earlier attempts at this delivery */
     record: async (service: string, result: AttemptResult, attempts: number): Promise<void> => {
       const { state, detail, targetDown, notBefore, diskFault } = result;
       const unknown = state === 'unknown' ? (consecutiveUnknown.get(service) ?? 0) + 1 : 0;
@@ -50,11 +52,11 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined,
         await circuit?.recordFailure(service, detail, notBefore);
       } else if (state === 'sent' && !succeeded.has(service)) {
         succeeded.add(service);
-        // Not awaited: a lost success delays other runs, but loses no message.
+        // Not awaited: losing a success delays other runs, but loses no message.
         circuit?.recordSuccess(service).catch(() => {});
       }
     },
-    /** The earliest outage to end, if every one of these services has an outage with a known end. */
+    /** The outage that ends first, if every one of these services has an outage with a known end. */
     earliestOf: (services: readonly string[]): Outage | undefined => {
       const down = services.flatMap((service): Outage[] => {
         const { until, why } = outages.get(service) ?? { why: '' };
@@ -68,7 +70,10 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined,
 
 export type OutageTracker = ReturnType<typeof outageTracker>;
 
-/** Doubles up to 15 minutes, because each attempt leaves a record in the archive. */
+/**
+ * Delay before a retry after a disk failure. It doubles up to 15 minutes, because each attempt adds a record to the
+ * archive.
+ */
 const diskRetryDelayMs = (attempts: number): number =>
   Math.min(15 * SECOND_MS * 2 ** Math.min(attempts, 10), 15 * MINUTE_MS);
 

@@ -5,7 +5,7 @@ import type { ArchiveStorage } from '../archive/storage/archive-storage.ts';
 import { honoursConditions } from '../archive/storage/conditional-writes.ts';
 import { type ClaimedPeriod, type ClaimStore, claimText, parseClaim } from './claim.ts';
 
-/** Folder in the archive: `<org>/<report>/<first day>..<last day>.<digits of the zone>/<version>.json`. */
+/** Folder in the archive: `<org>/<report>/<first day>..<last day>.<hash of the zone>/<version>.json`. */
 const CLAIMS_FOLDER = '.claims';
 /** The version is padded, so that names sort as numbers do. */
 const VERSION_FILE = /^(\d{6})\.json$/;
@@ -18,8 +18,9 @@ const folderOf = ({ org, report, period: { from, to, timezone } }: ClaimedPeriod
 const versionFile = (version: number): string => `${String(version).padStart(6, '0')}.json`;
 
 /**
- * Claims in the archive, which survive a loss of Redis. A version of a claim is written only where none exists: of two
- * concurrent writers one succeeds. A store without conditional writes has no claims: they are in Redis alone.
+ * Stores claims in the archive, where they survive a loss of Redis. A version of a claim is written only if it does not
+ * exist, so only one of two concurrent writers succeeds. A store without conditional writes cannot have claims; they
+ * are then in Redis only.
  */
 export function archiveClaims({ metadata }: ArchiveStorage): ClaimStore {
   return {
@@ -39,8 +40,7 @@ export function archiveClaims({ metadata }: ArchiveStorage): ClaimStore {
 }
 
 /**
- * Deletes the claims that are older than the retention of their organization. Reports a claim that cannot be deleted to
- * `onFailure`.
+ * Deletes claims older than their organization's retention. Reports failed deletions to `onFailure`.
  * @param retainedSince epoch ms; undefined: no limit
  */
 export async function deleteExpiredClaims(

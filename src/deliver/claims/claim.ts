@@ -8,36 +8,36 @@ import type { DeliveryRow, DeliveryState } from '../ledger/ledger.ts';
 import { TARGETS } from '../targets/registry.ts';
 import type { Target } from '../targets/target.ts';
 
-/** What one run at a time may deliver. */
+/** A report's period, which only one run at a time may deliver. */
 export interface ClaimedPeriod {
   readonly org: string;
   readonly report: string;
   readonly period: PeriodDays;
 }
 
-/** The right of a run to deliver a report for a period. */
+/** The right of one run to deliver a report for a period. */
 export interface Claim {
   readonly run: string;
   /** Epoch ms. */
   readonly at: number;
-  /** The run has ended and has delivered nothing: any run may claim the period. */
+  /** The run has ended without delivering anything, so any run may claim the period. */
   readonly released?: true | undefined;
-  /** Runs whose claims this one has taken over, the newest first. */
+  /** Runs whose claims this one has taken over, newest first. */
   readonly replaces?: readonly Pick<Claim, 'run' | 'at'>[] | undefined;
 }
 
 export interface StoredClaim extends Claim {
-  /** Identifies what is stored, for `ClaimStore.write`. */
+  /** Identifies the stored claim, for `ClaimStore.write`. */
   readonly version: string;
 }
 
-/** A store of claims. Throws `redis.unreachable`, `archive.unreachable`, `archive.unwritable`. */
+/** Stores claims. Throws `redis.unreachable`, `archive.unreachable`, `archive.unwritable`. */
 export interface ClaimStore {
   read(of: ClaimedPeriod): Promise<StoredClaim | undefined>;
   /**
-   * Stores the claim if `before` is still what is stored, in one step. May be repeated after a lost reply.
+   * Replaces the stored claim in one step, if it is still `before`. May be repeated after a lost reply.
    * @param before the result of `read`
-   * @returns false where another process has written since
+   * @returns false if another process has written since
    */
   write(of: ClaimedPeriod, claim: Claim, before: StoredClaim | undefined): Promise<boolean>;
 }
@@ -50,11 +50,13 @@ const storedSchema = z.looseObject({
   replaces: z.array(z.object({ run: z.string(), at: epochMsSchema })).optional(),
 });
 
-/** `by` identifies this write: after a lost reply the content shows whose it is. */
+/** `by` identifies this write: after a lost reply, the stored content shows who wrote it. */
 export const claimText = ({ org, report, period: { from, to, timezone } }: ClaimedPeriod, claim: Claim): string =>
   `${JSON.stringify({ org, report, period: { from, to, timezone }, ...claim, by: randomUUID() })}\n`;
 
-/** A claim that cannot be read is as old as can be: it is replaced, unless the period was delivered. */
+/**
+ * Parses a claim. An unreadable claim counts as the oldest possible: it is replaced, unless the period was delivered.
+ */
 export function parseClaim(text: string, version: string): StoredClaim {
   try {
     const { run, at, released, replaces } = storedSchema.parse(JSON.parse(text));
@@ -64,18 +66,18 @@ export function parseClaim(text: string, version: string): StoredClaim {
   }
 }
 
-/** Whether a delivery to the target reaches an audience. Folders and notices do not: they need no claim. */
+/** Whether a delivery to the target reaches an audience. Folders and notices do not, so they need no claim. */
 export const needsClaim = (target: string, targets: readonly Target[] = TARGETS): boolean =>
   targets.some(({ kind, audience }) => audience !== undefined && kindOfTarget(target) === kind);
 
 const BEGUN: ReadonlySet<DeliveryState> = new Set<DeliveryState>(['sent', 'sending', 'unknown']);
 
-/** Whether a delivery in this state has arrived, or may have. */
+/** Whether a delivery in this state has arrived or may have arrived. */
 export const isBegun = (state: DeliveryState): boolean => BEGUN.has(state);
 
 /**
- * Whether the run has delivered something, may have, or a person decided to send one of its deliveries again. Such a run
- * goes on without the claim that another run may have taken over meanwhile.
+ * Whether the run has delivered something, may have done so, or has a delivery that a person decided to send again.
+ * Such a run continues even if another run has taken over its claim meanwhile.
  */
 export const hasBegun = (
   rows: readonly Pick<DeliveryRow, 'target' | 'state' | 'decisions'>[],
@@ -89,12 +91,12 @@ export const hasBegun = (
 /** Claims the periods of runs. */
 export interface PeriodClaims {
   /**
-   * Claims the period for the run, or finds its own claim. Throws `already_delivered` where another run has the claim, or
-   * has delivered since the run was opened, unless the run insists.
-   * @param insists called only where it matters; true: the run delivers all the same, and takes over the claim
+   * Claims the period for the run, or finds its existing claim. Throws `already_delivered` if another run has the
+   * claim, or has delivered since this run was opened, unless the run insists.
+   * @param insists called only if needed; true: the run delivers anyway, and takes over the claim
    */
   acquire(run: ClaimingRun, insists: () => Promise<boolean>): Promise<void>;
-  /** Releases the run's own claim, once it has ended without delivering anything. */
+  /** Releases the run's own claim after the run has ended without delivering anything. */
   release(run: ClaimingRun): Promise<void>;
 }
 
@@ -103,6 +105,6 @@ export interface ClaimingRun extends ClaimedPeriod {
   readonly period: Period;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Of a report with `split`: what it delivers is the pack of this value alone. */
+  /** In a report with `split`: the run delivers only the pack of this value. */
   readonly value?: string;
 }

@@ -5,10 +5,11 @@ import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { type Claim, type ClaimedPeriod, type ClaimStore, claimText, parseClaim, type StoredClaim } from './claim.ts';
 
 /**
- * Claims in Redis: one string per report and period, `<prefix>claim:<org>/<report>:<first day>..<last day>:<zone>`.
+ * Stores claims in Redis: one string per report and period, `<prefix>claim:<org>/<report>:<first day>..<last
+ * day>:<zone>`.
  *
  * @param prefix of every key, with its separator, e.g. `docket:`
- * @param ttlDays after their last change; later the archive has the claim
+ * @param ttlDays after which an unchanged claim expires; the archive keeps it longer
  */
 export function redisClaims(
   redis: RedisClient,

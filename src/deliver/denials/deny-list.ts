@@ -2,24 +2,24 @@ import { z } from 'zod';
 import { epochMsSchema, isoInstant } from '../../base/time.ts';
 import { addressKey, canonicalDomain } from '../../definitions/allow-lists/recipients.ts';
 
-/** Entries of the list. Each change writes the whole list. */
+/** Most entries of the list. Each change writes the whole list. */
 export const MAX_DENIED = 10_000;
 
 const entrySchema = z.object({
-  /** An address as `addressKey`, or a domain as `canonicalDomain`. */
+  /** An address in the form of `addressKey`, or a domain in that of `canonicalDomain`. */
   name: z.string(),
   by: z.string(),
   reason: z.string(),
   since: epochMsSchema,
 });
-/** An address or a domain that gets no mail from this deployment. */
+/** A denied address or domain: this deployment sends it no mail. */
 export type Denial = Readonly<z.infer<typeof entrySchema>>;
 
 export const denyStateSchema = z.object({
-  /** Grows with each change. */
+  /** Increases with each change. */
   version: z.int().nonnegative(),
   entries: z.array(entrySchema).readonly(),
-  /** The change that led to this version, for people who read the archive. */
+  /** The change that made this version, for people who read the archive. */
   change: z
     .object({
       what: z.enum(['denied', 'allowed']),
@@ -30,7 +30,7 @@ export const denyStateSchema = z.object({
     })
     .nullable(),
 });
-/** The deny list, as one version in the archive. */
+/** One version of the deny list, as stored in the archive. */
 export type DenyState = Readonly<z.infer<typeof denyStateSchema>>;
 
 export const NOBODY_DENIED: DenyState = { version: 0, entries: [], change: null };
@@ -40,11 +40,11 @@ interface Author {
   readonly reason: string;
 }
 
-/** The one spelling of an address or a domain in the list; undefined for anything else. */
+/** The normal form of an address or domain in the list; undefined for anything else. */
 export const denialName = (text: string): string | undefined =>
   text.includes('@') ? addressKey(text) : canonicalDomain(text);
 
-/** Adds entries. One that is in the list stays as it is, with its author and reason. */
+/** Adds entries. An entry that is already in the list keeps its author and reason. */
 export function withDenials(state: DenyState, added: readonly Denial[], { by, reason }: Author, at: number): DenyState {
   const known = new Set(state.entries.map(({ name }) => name));
   const fresh = added.filter(({ name }) => !known.has(name) && known.add(name));
@@ -56,7 +56,7 @@ export function withDenials(state: DenyState, added: readonly Denial[], { by, re
   };
 }
 
-/** Removes entries; the same state where none is in the list. @param at epoch ms */
+/** Removes entries. Returns the same state if none of them is in the list. @param at epoch ms */
 export function withoutDenials(
   state: DenyState,
   names: readonly string[],
@@ -70,12 +70,12 @@ export function withoutDenials(
   return { version: state.version + 1, entries, change: { what: 'allowed', count, by, reason, at } };
 }
 
-/** One version of the list, for look-ups. */
+/** One version of the list, indexed for look-ups. */
 export interface DenyList {
   readonly size: number;
   /**
-   * The entry that denies a recipient. A domain covers exactly that domain, as in the allow-list. Undefined as well for what
-   * is no address, e.g. a bucket.
+   * The entry that denies a recipient. A domain covers exactly that domain, as in the allow-list. Also undefined for a
+   * recipient that is not an address, e.g. a bucket.
    */
   find(recipient: string): Denial | undefined;
 }
@@ -96,10 +96,13 @@ export function denyListOf({ entries }: DenyState): DenyList {
 const DAY = 10;
 const ON_THE_LIST = 'On the deny list';
 
-/** The detail of a delivery that is not made. Without the name: the recipient is beside it, and logs have no addresses. */
+/**
+ * The detail of a skipped delivery. It leaves out the name: the recipient is shown beside it, and logs contain no
+ * addresses.
+ */
 export const denialText = ({ by, reason, since }: Omit<Denial, 'name'>): string =>
   `${ON_THE_LIST} since ${isoInstant(since).slice(0, DAY)} by ${by}: ${reason}`;
 
-/** Whether a delivery was skipped because of the list, by its detail. */
+/** Whether the deny list caused a delivery's skip, judging by its detail. */
 export const isDenied = ({ state, detail }: { readonly state: string; readonly detail: string | null }): boolean =>
   state === 'skipped' && detail?.startsWith(ON_THE_LIST) === true;

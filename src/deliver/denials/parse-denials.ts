@@ -3,11 +3,11 @@ import { stripInvisible } from '../../base/text/bidi.ts';
 import { csvCells } from '../../definitions/load/split-list.ts';
 import { denialName, MAX_DENIED } from './deny-list.ts';
 
-/** An address or a domain that somebody wants to deny. */
+/** An address or domain to deny. */
 export interface DenialRequest {
-  /** As `denialName` spells it. */
+  /** In the normal form of `denialName`. */
   readonly name: string;
-  /** Undefined: the reason that is given for all. */
+  /** Undefined: the common reason applies. */
   readonly reason: string | undefined;
 }
 
@@ -15,8 +15,8 @@ const MAX_SHOWN = 10;
 const MAX_REASON = 500;
 
 /**
- * Reads addresses and domains: one a line, or CSV with a header that has the column `address` or `domain`, and perhaps
- * `reason`. Separated by commas or semicolons. Throws `usage.invalid` with the numbers of the lines that are neither.
+ * Reads addresses and domains: one per line, or CSV with a column `address` or `domain` and an optional column
+ * `reason`, separated by commas or semicolons. Throws `usage.invalid` with the numbers of invalid lines.
  */
 export function parseDenials(text: string): readonly DenialRequest[] {
   const lines = text
@@ -33,7 +33,7 @@ export function parseDenials(text: string): readonly DenialRequest[] {
   const rows = lines.slice(hasHeader ? 1 : 0).map(({ number, line }) => {
     const cells = hasHeader ? cellsOf(line) : [line];
     const reason = stripInvisible(cells[reasons] ?? '').trim();
-    // As a reason on the command line: it is printed in terminals, mails and logs.
+    // The same rule as for a reason on the command line: it is printed in terminals, mails and logs.
     const isReason = reason.length <= MAX_REASON && !/\p{Cc}/u.test(reason);
     const name = isReason ? denialName(cells[Math.max(named, 0)] ?? '') : undefined;
     return { number, line, name, reason: reason || undefined };

@@ -20,7 +20,7 @@ import { type DenialRequest, tooManyDenials } from './parse-denials.ts';
 
 export const DENIED_FOLDER = '.denied';
 
-/** The deny list in the archive. While it cannot be read nothing may be sent. */
+/** The deny list in the archive. While it is unreadable, nothing may be sent. */
 export const archivedDenials = (storage: Pick<ArchiveStorage, 'metadata' | 'location'>): ArchivedDocument<DenyState> =>
   archivedDocument(storage, {
     folder: DENIED_FOLDER,
@@ -33,25 +33,25 @@ export const archivedDenials = (storage: Pick<ArchiveStorage, 'metadata' | 'loca
   });
 
 /**
- * The deny list of the deployment. Reads throw `switch.unreadable` where neither Redis nor the archive has it, and
- * `redis.unreachable`: then nothing may be sent.
+ * The deny list of the deployment. Reads throw `switch.unreadable` if neither Redis nor the archive has it, and
+ * `redis.unreachable`: nothing may be sent then.
  */
 export interface Denials {
-  /** For look-ups. */
+  /** Indexed for look-ups. */
   list(): Promise<DenyList>;
   read(): Promise<DenyState>;
   /** The newest version that is known, for display. */
   known(): Promise<DenyState | undefined>;
   /**
-   * Denies these. One that is in the list stays as it is. Throws `usage.invalid` for a list that would be too long, and
-   * `archive.unwritable`. @returns those that were added
+   * Denies these addresses and domains. Those already in the list stay as they are. Throws `usage.invalid` if the list
+   * would get too long, and `archive.unwritable`. @returns the added entries
    */
   deny(requests: readonly DenialRequest[], author: SwitchAuthor): Promise<readonly Denial[]>;
-  /** Takes these off the list. @returns those that were in it */
+  /** Removes these from the list. @returns the removed entries */
   allow(names: readonly string[], author: SwitchAuthor): Promise<readonly Denial[]>;
 }
 
-/** In the archive, and cached in Redis. */
+/** Keeps the deny list in the archive, and caches it in Redis. */
 export function sharedDenials(
   redis: RedisClient,
   archive: ArchivedDocument<DenyState>,

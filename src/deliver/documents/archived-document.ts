@@ -3,28 +3,28 @@ import { DocketError, toDocketError } from '../../base/error.ts';
 import { parseMetadata } from '../archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage } from '../archive/storage/archive-storage.ts';
 
-/** A document of the deployment that grows a version with each change. */
+/** A document of the deployment that gets a new version with each change. */
 export interface Versioned {
   readonly version: number;
 }
 
 export interface DocumentKind<T extends Versioned> {
-  /** Folder in the archive, with a file for each version. */
+  /** Folder in the archive, with one file per version. */
   readonly folder: string;
   readonly schema: z.ZodType<T>;
-  /** Before the first change. */
+  /** The document before the first change. */
   readonly empty: T;
-  /** What is not known while the document cannot be read, as a sentence, and what does not happen until then. */
+  /** For the error while the document is unreadable: what is unknown, and what does not happen until then. */
   readonly unreadable: { readonly message: string; readonly next: string };
 }
 
-/** A document in the archive, which survives a loss of Redis and holds for everybody who shares the archive. */
+/** A document in the archive. It survives a loss of Redis and applies to everybody who shares the archive. */
 export interface ArchivedDocument<T extends Versioned> {
   /** The newest version. Throws `switch.unreadable`. */
   read(): Promise<T>;
   /**
-   * Writes a new version; false where another process has written this version. Throws `archive.unwritable`,
-   * `archive.unreachable`.
+   * Writes a new version. Returns false if another process has already written this version. Throws
+   * `archive.unwritable`, `archive.unreachable`.
    */
   write(state: T): Promise<boolean>;
 }
@@ -32,7 +32,10 @@ export interface ArchivedDocument<T extends Versioned> {
 /** The version is padded, so that names sort as numbers do. */
 const VERSION_FILE = /^(\d{6})\.json$/;
 
-/** Each version is a file of its own, which is created only if it does not exist: of two writers one succeeds. */
+/**
+ * Opens a document. Each version is a separate file that is created only if it does not exist, so only one of two
+ * writers succeeds.
+ */
 export function archivedDocument<T extends Versioned>(
   { metadata, location }: Pick<ArchiveStorage, 'metadata' | 'location'>,
   { folder, schema, empty, unreadable }: DocumentKind<T>,
@@ -44,7 +47,7 @@ export function archivedDocument<T extends Versioned>(
       expected: `readable files in ${folder}/ of the archive`,
       got: got.replace(/\.$/, ''),
       next: `${unreadable.next} Mount the archive or start its store; restore a damaged file of ${folder}/ from a backup.`,
-      // The run waits, and spends no attempt.
+      // The run waits, and uses no attempt.
       transient: true,
       cause,
     });
@@ -61,14 +64,14 @@ export function archivedDocument<T extends Versioned>(
       readNewest().catch((thrown: unknown) => {
         const { code, message, got } = toDocketError(thrown);
         if (code === 'switch.unreadable') throw thrown;
-        // The sentence about a run that `archive.corrupt` has does not fit here.
+        // `archive.corrupt` describes a damaged run, so its sentence does not fit here.
         const why = code === 'archive.corrupt' ? `a file in ${folder}/ is damaged` : message;
         throw failure(got === undefined ? why : `${why} (${got})`, thrown);
       }),
     write: async (state) => {
       const text = `${JSON.stringify(state, null, 2)}\n`;
       if (!(await metadata.putIfAbsent(fileOf(state.version), text))) return false;
-      // A store without conditional writes may have replaced what another process wrote in the same moment.
+      // A store without conditional writes may have overwritten what another process wrote at the same moment.
       return (await metadata.get(fileOf(state.version)))?.toString('utf8') === text;
     },
   };

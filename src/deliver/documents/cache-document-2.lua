@@ -1,15 +1,15 @@
 --[[
-  Stores a document as the archive has it, unless a newer version is known.
+  Stores a document that was read from the archive, unless a newer version is known.
 
   KEYS[1]  the newest known version as JSON   KEYS[2]  its version, while that is fresh
   ARGV[1]  JSON with `version`   ARGV[2]  its version   ARGV[3]  ms for which it is fresh
   ARGV[4]  a marker with the hash tag of the keys, empty for none   ARGV[5]  1: the document sets it, else 0
-  ARGV[6]  ms for which the marker is believed
+  ARGV[6]  ms for which the marker is valid
 
-  Returns the newest known version as JSON where that is newer, else nil.
+  Returns the newest known version as JSON if it is newer than this one, else nil.
 ]]
 local known = redis.call('GET', KEYS[1])
--- The version comes first: a long document need not be parsed.
+-- The version comes first, so that a long document need not be parsed.
 local newest = known and (tonumber(string.match(known, '^{"version":(%d+)')) or cjson.decode(known).version) or -1
 local version, isOlder = tonumber(ARGV[2]), false
 if version >= newest then

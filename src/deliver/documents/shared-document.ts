@@ -7,9 +7,11 @@ import { withRedisErrors } from '../../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import type { ArchivedDocument, Versioned } from './archived-document.ts';
 
-/** So long a change by a process with another Redis, which shares the archive alone, may stay unnoticed. */
+/**
+ * How long a change may stay unnoticed if it was made by a process with another Redis, which shares only the archive.
+ */
 const FRESH_MS = 10 * SECOND_MS;
-/** Other processes that change the document at the same moment. */
+/** How many concurrent changes by other processes to tolerate. */
 const MAX_CONFLICTS = 20;
 
 const CACHE = loadLuaScript('./cache-document-2.lua', import.meta.url);
@@ -18,21 +20,23 @@ export interface DocumentCache<T extends Versioned> {
   readonly schema: z.ZodType<T>;
   /** Key of the newest known version as JSON. */
   readonly text: string;
-  /** Key that exists while `text` need not be compared with the archive. */
+  /** A key that marks newest versions for which `isSet` is true. It expires after `ms` without a read. */
   readonly fresh: string;
-  /** A key that exists only while a newest version is known that allows it, and for how long, in ms. */
+  /**
+   * A key that exists for at most `ms` after a newest version that allows it was read; `isSet` says whether it does.
+   */
   readonly marker?: { readonly key: string; readonly ms: number; readonly isSet: (state: T) => boolean };
 }
 
-/** A document in the archive, cached in Redis: a change by any process of this Redis is seen by all of them at once. */
+/** A document in the archive, cached in Redis. Every process of this Redis sees a change at once. */
 export interface SharedDocument<T extends Versioned> {
-  /** Throws `switch.unreadable` where neither Redis nor the archive has it, and `redis.unreachable`. */
+  /** Throws `switch.unreadable` if neither Redis nor the archive has the document, and `redis.unreachable`. */
   read(): Promise<T>;
-  /** The newest version that is known, for display: a process without the archive shows it, too. */
+  /** The newest known version, for display. A process without the archive can show it too. */
   known(): Promise<T | undefined>;
   /**
-   * Makes a new version of the newest one; the same object changes nothing. Repeats where others have changed it meanwhile.
-   * Throws as `read`, and `archive.unwritable`.
+   * Makes a new version from the newest one. If `make` returns the same object, nothing changes. Repeats if others have
+   * changed it meanwhile. Throws as `read`, and `archive.unwritable`.
    */
   change(make: (state: T) => T): Promise<T>;
 }
@@ -42,7 +46,7 @@ export function sharedDocument<T extends Versioned>(
   archive: ArchivedDocument<T>,
   { schema, text, fresh, marker }: DocumentCache<T>,
 ): SharedDocument<T> {
-  // Of another version of Docket: the archive is read, which says so.
+  // Undefined for a document of another version of Docket. Reading the archive then reports that.
   const parse = (json: unknown): T | undefined => parseStored<T>(schema, json);
   const cache = async (state: T): Promise<T> => {
     const { key = '', ms = 0, isSet } = marker ?? {};
@@ -60,7 +64,7 @@ export function sharedDocument<T extends Versioned>(
     read: async () => {
       const version = await withRedisErrors(undefined, () => redis.get(fresh));
       if (version !== null) {
-        // Parsed once: it may be large, and is read before each message.
+        // Parsed once: the document may be large, and is read before each message.
         if (local !== undefined && String(local.version) === version) return local;
         const known = parse(await withRedisErrors(undefined, () => redis.get(text)));
         if (known !== undefined) {

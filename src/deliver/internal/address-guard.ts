@@ -2,16 +2,16 @@ import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { isMetadataAddress, isMetadataHost, isPrivateAddress, normalizeHost } from '../../base/net/private-address.ts';
 
-/** The addresses that a connection may have. Metadata services are always refused. */
+/** Which addresses a connection may use. Metadata services are always refused. */
 export interface AddressPolicy {
   readonly allowPrivate: boolean;
-  /** Called for a private address, which is then connected to. Absent: it is refused. */
+  /** Called for a private address, which is then allowed. Absent: private addresses are refused. */
   readonly onPrivate?: (host: string, address: string) => void;
-  /** The hosts that are restricted to public addresses; all when absent. */
+  /** Which hosts are restricted to public addresses. Absent: all of them. */
   readonly appliesTo?: (host: string) => boolean;
 }
 
-/** The address is refused; nothing was sent. */
+/** The address is refused, and nothing was sent. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
 }
@@ -36,13 +36,13 @@ export function addressRefusal(host: string, address: string, policy: AddressPol
   return undefined;
 }
 
-/** Why a host that is an IP address is refused. Such a host has no lookup, where other hosts are checked. */
+/** Why a host that is an IP address is refused. Such a host skips the lookup, where other hosts are checked. */
 export const literalRefusal = (host: string, policy: AddressPolicy): ForbiddenAddress | undefined =>
   isIP(host) === 0 ? undefined : addressRefusal(host, host, policy);
 
 /**
- * Throws `ForbiddenAddress` before a proxy is asked for a host that this machine resolves to a refused address. A name that only
- * the proxy can resolve passes: the proxy has to refuse addresses of its own network.
+ * Throws `ForbiddenAddress` before the proxy is used, if this machine resolves the host to a refused address. A name
+ * that only the proxy can resolve passes: the proxy must refuse addresses of its own network.
  */
 export async function assertAllowedBehindProxy(host: string, policy: AddressPolicy): Promise<void> {
   if (isMetadataHost(normalizeHost(host))) throw addressRefusal(host, '', policy);
@@ -57,7 +57,10 @@ export async function assertAllowedBehindProxy(host: string, policy: AddressPoli
   });
 }
 
-/** A DNS lookup that returns only allowed addresses. The connection uses its result, so DNS cannot change in between. */
+/**
+ * A DNS lookup that returns only allowed addresses. The connection uses this result, so a DNS change in between has no
+ * effect.
+ */
 export const guardedLookup =
   (policy: AddressPolicy): LookupFunction =>
   (host, options, callback) => {

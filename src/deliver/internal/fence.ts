@@ -3,41 +3,44 @@ import { withTimeout } from '../../base/concurrency.ts';
 import { errorMessage } from '../../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
-/** Validity of a confirmation, counted from its request. Shorter than any lock of a run. */
+/** How long a confirmation is valid, from its request. Shorter than any lock of a run. */
 const CONFIRMATION_TTL_MS = 10_000;
 
-/** A delivery must not be sent: another process holds its row or run, deliveries are stopped, or the confirmation timed out. */
+/**
+ * The delivery must not be sent: another process holds its row or run, deliveries are stopped, or the confirmation
+ * timed out.
+ */
 export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmed';
 }
 
 /**
- * A check right before each write that makes a delivery happen. While a process is frozen, another worker may declare its
- * delivery `unknown`, and a person may have it sent again. Both methods reject with `NotConfirmedError`.
+ * A check right before each write that makes a delivery happen. While this process is frozen, another worker may
+ * declare its delivery `unknown`, and a person may have it sent again. Both methods reject with `NotConfirmedError`.
  */
 export interface Fence {
-  /** Checks that the run's lock and the ledger's row still belong to this attempt. */
+  /** Checks that the run's lock and the ledger row still belong to this attempt. */
   confirm(): Promise<void>;
-  /** Confirms again if the last confirmation has expired, by the monotonic clock or the wall clock. */
+  /** Confirms again if the last confirmation has expired by the monotonic or the wall clock. */
   confirmIfStale(): Promise<void>;
 }
 
-/** Counted from the clocks at the time of the request. */
+/** A confirmation. Its times are those of the request. */
 export interface Confirmation {
   /** Epoch ms. */
   readonly now: number;
-  /** Ms of the monotonic clock. */
+  /** Ms by the monotonic clock. */
   readonly elapsed: number;
   readonly validMs: number;
 }
 
-/** @param lockMs for which the run's lock is held */
+/** @param lockMs how long the run's lock is held */
 export const confirmationOf = (start: Omit<Confirmation, 'validMs'>, lockMs: number): Confirmation => ({
   ...start,
   validMs: Math.min(CONFIRMATION_TTL_MS, lockMs),
 });
 
-/** For deliveries without a competing process. */
+/** A fence that always confirms, for deliveries without a competing process. */
 export const noFence: Fence = { confirm: async () => {}, confirmIfStale: async () => {} };
 
 export interface FenceInput {
@@ -45,24 +48,27 @@ export interface FenceInput {
   readonly delivery: string;
   readonly epoch: number;
   /**
-   * The records of the attempt's beginning, for a target that is called before they are durable: nothing is confirmed before.
-   * The first confirmation is then asked for as soon as they are, while the target is still connecting.
+   * For a target that is called before the attempt's records are durable: nothing is confirmed until they are. The
+   * first confirmation is requested as soon as they are, while the target is still connecting.
    */
   readonly begun?: Promise<void> | undefined;
-  /** The confirmation that the attempt began with: its row became `sending` while the lock was renewed. */
+  /** The confirmation from the attempt's start: its row became `sending` while the lock was renewed. */
   readonly confirmed?: Confirmation | undefined;
   readonly clock: Clock;
-  /** Ms of a monotonic clock; of the process by default. It may stop while the machine is suspended. */
+  /** Ms of a monotonic clock; the process's own by default. It may stop while the machine is suspended. */
   readonly monotonic?: (() => number) | undefined;
-  /** Renews the run's lock. Resolves with its duration in ms from the call on, 0 when it is lost. Absent for runs without a lock. */
+  /**
+   * Renews the run's lock. Resolves to the ms for which it holds, counted from the call, or 0 if it is lost. Absent for
+   * runs without a lock.
+   */
   readonly confirmLock?: (() => Promise<number>) | undefined;
-  /** Rejects while deliveries are stopped, and where that cannot be read. Absent: they are never stopped, as notices. */
+  /** Rejects while deliveries are stopped, or when that is unknown. Absent: never stopped, as for notices. */
   readonly confirmOpen?: (() => Promise<void>) | undefined;
   /** Ms; for tests. */
   readonly timeoutMs?: number;
 }
 
-/** The fence of one attempt. */
+/** Creates the fence of one attempt. */
 export function attemptFence(input: FenceInput): Fence {
   const { ledger, delivery, epoch, begun, clock, monotonic = () => performance.now(), confirmLock } = input;
   const { timeoutMs = CONFIRMATION_TTL_MS } = input;
@@ -76,7 +82,7 @@ export function attemptFence(input: FenceInput): Fence {
   };
 
   /**
-   * Lock and row together: a lock that is renewed was never lost, so that no other process has changed the row in between.
+   * Checks lock and row together. A renewed lock was never lost, so no other process has changed the row in between.
    * @returns ms of validity
    */
   const check = async (): Promise<number> => {
@@ -88,7 +94,7 @@ export function attemptFence(input: FenceInput): Fence {
   };
 
   const confirmNow = async (): Promise<void> => {
-    // Awaited before the time is taken: a slow record must not use up the time of the confirmation.
+    // Awaited before the time is taken, so that a slow record does not use up the confirmation's validity.
     await begun?.catch(notConfirmed);
     const start = { now: clock.now(), elapsed: monotonic() };
     confirmed = { ...start, validMs: await confirmWithTimeout(check(), timeoutMs) };
@@ -100,10 +106,10 @@ export function attemptFence(input: FenceInput): Fence {
     const first = early;
     early = undefined;
     await first;
-    // One that has expired meanwhile is requested again.
+    // A confirmation that has expired meanwhile is requested again.
     if (first === undefined || !isValid()) await confirmNow();
   };
-  // Checked each time, even while a confirmation is valid: nothing may leave after a stop.
+  // Checked every time, even while a confirmation is valid: nothing may be sent after a stop.
   const whileOpen = async (confirmed: Promise<void>): Promise<void> => {
     const open = input.confirmOpen && confirmWithTimeout(input.confirmOpen(), timeoutMs);
     await Promise.all([confirmed, open]);
@@ -114,7 +120,7 @@ export function attemptFence(input: FenceInput): Fence {
   };
 }
 
-/** Bounds the wait: a client that waits for Redis must not hold a connection to a mail server for as long. */
+/** Limits the wait: while a client waits for Redis, it must not keep a mail server's connection open for long. */
 async function confirmWithTimeout<T>(confirmation: Promise<T>, ms: number): Promise<T> {
   try {
     return await withTimeout(confirmation, ms, () => {

@@ -5,18 +5,18 @@ import type { EmailMessage } from '../targets/email/email-message.ts';
 
 type MessageArchive = Archive;
 
-/** A resent message must have the content of the archived one. */
+/** The error when a resent message differs from the archived one. */
 const messageChanged = ({ manifest }: PublishedRun, problem: string): Error =>
   archiveCorrupt(`${manifest.org}/${manifest.report}/${manifest.run}`, problem, {
     expected: 'the texts and files of the message of an earlier attempt',
     got: 'other texts or files, with a consistent manifest',
   });
 
-/** Whether files are attached; inline pictures do not count. */
+/** Whether files are attached. Inline pictures do not count. */
 const hasAttachments = (message: Uint8Array): boolean =>
   /^Content-Disposition: attachment/im.test(Buffer.from(message).toString('latin1'));
 
-/** Throws `archive.corrupt` for an e-mail with other texts, files or pictures than that of an earlier attempt. */
+/** Throws `archive.corrupt` for an e-mail whose texts, files or pictures differ from those of an earlier attempt. */
 export async function assertSameEmail(
   archive: MessageArchive,
   published: PublishedRun,
@@ -26,7 +26,7 @@ export async function assertSameEmail(
 ): Promise<void> {
   const archived = await archive.getMessage(published, delivery);
   if (archived === undefined || Buffer.from(archived).includes(boundary)) return;
-  // An earlier attempt linked to the files: the mail server took smaller messages then.
+  // An earlier attempt linked to the files, because the mail server accepted only smaller messages then.
   if (attaches && !hasAttachments(archived)) return;
   throw messageChanged(published, 'its e-mail differs from the one that was sent before');
 }
@@ -36,7 +36,9 @@ const filesSchema = z.object({
 });
 const filesOf = (body: string): string => JSON.stringify(filesSchema.parse(JSON.parse(body)).data.files);
 
-/** Throws `archive.corrupt` for a webhook body with other files than that of an earlier attempt; their links may differ. */
+/**
+ * Throws `archive.corrupt` for a webhook body whose files differ from those of an earlier attempt. Links may differ.
+ */
 export async function assertSameFiles(
   archive: MessageArchive,
   published: PublishedRun,

@@ -15,11 +15,11 @@ export interface LedgerRun extends RunRef {
   readonly createdAt: number;
 }
 
-/** Folder in the archive for the deliveries of runs that are published elsewhere. */
+/** Folder in the archive for deliveries of runs that are published elsewhere. */
 const LEDGER_FOLDER = '.ledger';
-/** Names the run and its period. */
+/** File that names the run and its period. */
 const RUN_FILE = 'run.json';
-/** `<delivery>.<version>.json`; the version is padded, so that names sort as numbers do. */
+/** File of a row: `<delivery>.<version>.json`. The version is padded, so that names sort as numbers do. */
 const ROW_FILE = /^([0-9a-f]{32})\.(\d{6})\.json$/;
 
 const runSchema = z.looseObject({
@@ -37,7 +37,7 @@ const rowSchema = newDeliverySchema.extend({
   decisions: z.array(resolutionSchema),
 });
 const storedSchema = z.object({ nth: z.int(), row: rowSchema });
-/** A row with its position in the order of opening. */
+/** A row with its position in the order in which rows were opened. */
 type StoredRow = z.infer<typeof storedSchema>;
 
 type MetadataStore = ArchiveStorage['metadata'];
@@ -57,7 +57,7 @@ async function readLedgerFile<T>(
   return bytes === undefined ? undefined : parseMetadata(location, name, bytes, schema);
 }
 
-/** The latest version of each delivery, from the names of a ledger's files. */
+/** The latest version of each delivery, judging by the file names of a ledger. */
 function latestVersions(names: readonly string[]): ReadonlyMap<string, number> {
   const latest = new Map<string, number>();
   for (const name of names) {
@@ -78,9 +78,9 @@ async function readRows(metadata: MetadataStore, location: string, folder: strin
 }
 
 /**
- * The archive `out` of a run, whose attempts are recorded in the archive of the deployment as well:
- * `.ledger/<org>/<report>/<run>/` has `run.json` and one file per delivery and epoch. So another Redis knows what was sent.
- * Throws `archive.unwritable`, `archive.unreachable`.
+ * Wraps a run's archive `out` so that the deployment's archive records the attempts as well:
+ * `.ledger/<org>/<report>/<run>/` has `run.json` and one file per delivery and epoch. This shows another Redis what was
+ * sent. Throws `archive.unwritable`, `archive.unreachable`.
  *
  * @param stores the run's ledger, and the deployment's archive
  */
@@ -93,7 +93,7 @@ export function withArchivedLedger(
   const put = (name: string, content: unknown) => metadata.put(`${folder}/${name}`, `${JSON.stringify(content)}\n`);
   const begin = async () => {
     await put(RUN_FILE, { run: id, org, report, period, at });
-    // All rows are opened before the first attempt.
+    // All rows are open before the first attempt.
     return ledger.list(id);
   };
   let begun: ReturnType<typeof begin> | undefined;
@@ -115,8 +115,8 @@ export function withArchivedLedger(
 }
 
 /**
- * The runs of a report and period that `withArchivedLedger` has recorded, newest first. As `findArchivedRuns`: reports what
- * cannot be read to `onUnreadable`.
+ * The runs of a report and period that `withArchivedLedger` has recorded, newest first. Reports unreadable files to
+ * `onUnreadable`, like `findArchivedRuns`.
  */
 export function findLedgerRuns(
   { metadata, location }: ArchiveStorage,
@@ -143,8 +143,8 @@ export function findLedgerRuns(
 }
 
 /**
- * Deletes the ledgers of runs that are older than the retention of their organization and have no open delivery. Reports a
- * ledger that cannot be read to `onUnreadable` and keeps it.
+ * Deletes ledgers older than their organization's retention, unless the run has an open delivery. Keeps an unreadable
+ * ledger, and reports it to `onUnreadable`.
  * @param retainedSince epoch ms; undefined: no limit
  * @returns the number of deleted ledgers
  */

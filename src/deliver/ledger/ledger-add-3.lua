@@ -1,5 +1,5 @@
 --[[
-  A person adds a recipient to a run. The row that it replaces, `pending` or `refused`, becomes `replaced` in the same step.
+  Adds a recipient that a person has chosen to a run. The row that it replaces, `pending` or `refused`, becomes `replaced`.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time   KEYS[3]  the run's record
   ARGV[1]  id   ARGV[2]  the constant fields as JSON   ARGV[3]  at, epoch ms   ARGV[4]  days to keep the rows
@@ -7,8 +7,8 @@
   ARGV[8]  prefix of the keys   ARGV[9]  organization   ARGV[10]  recipient   ARGV[11]  the run
   ARGV[12]  id of the replaced row, empty for none   ARGV[13]  its epoch   ARGV[14]  its detail   ARGV[15]  its decision
 
-  The client repeats a command with a lost reply: by the request's id the repetition recognises its own row.
-  Returns 1 when the row is added, 0 when it exists, -1 when the replaced row is in another state or epoch, or a
+  The client repeats a command after a lost reply. The request's id lets the repetition recognise its own row.
+  Returns 1 if the row was added, 0 if it exists, -1 if the replaced row is in another state or epoch, or if a
   corrected edition replaces the run.
 ]]
 -- @include ./ledger-expiry.lua

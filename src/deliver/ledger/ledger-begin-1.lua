@@ -1,11 +1,11 @@
 --[[
-  `pending` -> `sending` with a new epoch.
+  Begins an attempt: sets a `pending` row to `sending` with a new epoch.
 
   KEYS[1]  the run's rows: a hash
   ARGV[1]  id   ARGV[2]  at, epoch ms   ARGV[3]  days to keep the rows   ARGV[4]  id of this request
 
-  The client repeats a command with a lost reply. By the request's id the repetition recognises its own `sending`:
-  otherwise a broken connection would make an unsent message `unknown`.
+  The client repeats a command after a lost reply. The request's id lets the repetition recognise its own `sending`:
+  otherwise a broken connection would turn an unsent message into an `unknown` one.
   Returns the epoch, or nil when the row is in any other state.
 ]]
 -- @include ./ledger-expiry.lua

@@ -1,6 +1,6 @@
 --[[
-  Prepended to the other scripts of the ledger. The rows of a run expire a number of days after their last change. While
-  one of them is `unknown`, they have no expiry.
+  Included in the other scripts of the ledger. A run's rows expire a number of days after their last change, but not
+  while one of them is `unknown`.
 ]]
 local function renewExpiry(rows, days)
   if redis.call('TTL', rows) ~= -1 then redis.call('EXPIRE', rows, tonumber(days) * 86400) end

@@ -1,7 +1,7 @@
 --[[
   Opens a delivery row as `pending`, or finds the existing one. A row that this server has lost, or has in an earlier
-  state, takes over the archived state (`isSupersededBy` in ledger.ts). Where a corrected edition replaces the run,
-  a row that would be `pending` or `refused` is `withdrawn`.
+  state, takes over the archived state (`isSupersededBy` in ledger.ts). If a corrected edition replaces the run,
+  a row that would be `pending` or `refused` becomes `withdrawn`.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
   ARGV[1]  id   ARGV[2]  the constant fields as JSON   ARGV[3]  at, epoch ms   ARGV[4]  days to keep the rows
@@ -9,11 +9,11 @@
   KEYS[3]  the run's record   ARGV[8]  prefix of the keys   ARGV[9]  organization
   ARGV[10]  recipient   ARGV[11]  the run
 
-  Enters the run into the index of recipients in the same step. `indexed` beside `count` is the number of rows that were
-  entered: versions before the index count rows alone, and the repair of the index finds the difference.
+  Also enters the run into the index of recipients. `count` is the number of rows, and `indexed` the number of rows in
+  the index. Older versions only increase `count`; the repair of the index finds the difference.
 
-  One row is seven fields, `<id>:row state epoch detail at nth decisions`; `nth` is its place in the order of opening.
-  Returns { row, state, epoch, detail, at, decisions }, all strings; an empty detail is none.
+  A row has seven fields, `<id>:row state epoch detail at nth decisions`; `nth` is its place in the order of opening.
+  Returns { row, state, epoch, detail, at, decisions }, all strings; an empty detail means none.
 ]]
 -- @include ./ledger-expiry.lua
 -- @include ./ledger-withdrawn.lua
@@ -45,7 +45,7 @@ if takes then
 end
 withdrawIfReplaced(rows, id, ARGV[3])
 renewExpiry(rows, ARGV[4])
--- Also for rows that an older version left to expire.
+-- Covers rows that an older version left to expire, too.
 local now = redis.call('HMGET', rows, id .. ':state', id .. ':at')
 if now[1] == 'unknown' then
   addUnknown(rows, KEYS[2], id, now[2])

@@ -16,7 +16,7 @@ import {
   type Receipt,
 } from './ledger.ts';
 
-/** A run's deliveries in the archive. */
+/** What the archive knows about a run's deliveries. */
 export interface ArchivedRunState {
   readonly manifest: Manifest;
   readonly archivedStates: ReadonlyMap<string, ArchivedState>;
@@ -24,7 +24,7 @@ export interface ArchivedRunState {
 }
 
 /**
- * Restores the rows of a run that the ledger has lost from the archive. Call it only for a run that has ended: an attempt
+ * Restores a run's rows from the archive if the ledger has lost them. Call it only for a run that has ended: an attempt
  * without a result becomes `unknown`. Returns all rows of the run.
  */
 export async function recoverRows(archived: ArchivedRunState, ledger: Ledger, clock: Clock): Promise<DeliveryRow[]> {
@@ -38,12 +38,12 @@ export async function recoverRows(archived: ArchivedRunState, ledger: Ledger, cl
   return ledger.list(run);
 }
 
-/** Positions of targets that are tried for a mailbox of the manifest. */
+/** How many target positions to try for a mailbox of the manifest. */
 const MAX_TARGETS = 100;
 
 /**
- * The deliveries that the archive names: those in the receipts, the notices to the owner and, because receipts are written
- * last, each mailbox of the manifest with an archived state.
+ * The deliveries that the archive names: those in the receipts, and the notices to the owner. Receipts are written
+ * last, so each mailbox of the manifest with an archived state counts as well.
  */
 export function namedDeliveries({ manifest, archivedStates, receipts }: ArchivedRunState): readonly NewDelivery[] {
   const { run, org, report, owner, recipients, packs = [] } = manifest;

@@ -1,5 +1,5 @@
 --[[
-  Removes a row from the set of `unknown` rows, unless the row exists.
+  Removes an id from the set of `unknown` rows, unless its row exists.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time   ARGV[1]  id
 

@@ -1,13 +1,14 @@
 --[[
-  A decision: `unknown` -> `sent`; `unknown`, `refused` and `skipped` -> `pending` with a new epoch; `pending` -> `skipped`.
+  Carries out a decision: `unknown` -> `sent`; `unknown`, `refused` and `skipped` -> `pending` with a new epoch;
+  `pending` -> `skipped`.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
-  ARGV[1]  id   ARGV[2]  the epoch that was decided on   ARGV[3]  the new state   ARGV[4]  detail
+  ARGV[1]  id   ARGV[2]  the epoch that the decision is about   ARGV[3]  the new state   ARGV[4]  detail
   ARGV[5]  at, epoch ms   ARGV[6]  days to keep the rows   ARGV[7]  the decision, one line of JSON
   ARGV[8]  id of this request
 
-  The client repeats a command with a lost reply: by the request's id the repetition recognises its own decision.
-  Returns 1 when the decision is carried out, 0 when the row is in another state or epoch, or is to be
+  The client repeats a command after a lost reply. The request's id lets the repetition recognise its own decision.
+  Returns 1 if the decision was carried out, 0 if the row is in another state or epoch, or is to be
   sent again although a corrected edition replaces the run.
 ]]
 -- @include ./ledger-expiry.lua

@@ -1,12 +1,12 @@
 --[[
-  `sending` with this epoch -> ARGV[3]; `unknown` with this epoch -> `sent` or `refused`. Idempotent. Where a corrected edition
-  replaces the run, what is not delivered is `withdrawn` instead.
+  Records a result: `sending` with this epoch -> ARGV[3]; `unknown` with this epoch -> `sent` or `refused`. Idempotent.
+  If a corrected edition replaces the run, an undelivered row becomes `withdrawn` instead.
 
   KEYS[1]  the run's rows: a hash   KEYS[2]  the rows in state `unknown`: a sorted set by time
   ARGV[1]  id   ARGV[2]  epoch   ARGV[3]  the new state   ARGV[4]  detail, empty for none   ARGV[5]  at, epoch ms
   ARGV[6]  days to keep the rows
 
-  Returns 1 when the row is in the new state, 0 when this writer is refused.
+  Returns 1 if the row is in the new state, 0 if this writer is refused.
 ]]
 -- @include ./ledger-expiry.lua
 -- @include ./ledger-withdrawn.lua

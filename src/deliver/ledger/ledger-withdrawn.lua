@@ -1,7 +1,7 @@
--- A corrected edition replaces what a run delivers: the field `withdrawn:<run>` has the decision as one line of JSON, and
--- from the next line on the detail of its rows. From then on no delivery of the run begins; notices to owners do.
+-- A corrected edition replaces a run: the field `withdrawn:<run>` holds the decision as one line of JSON, followed by
+-- the detail for the rows. From then on no delivery of the run begins, except notices to owners.
 
--- The decision about the run of a row; nil without one, and for a notice.
+-- The decision about a row's run; nil if there is none, and for a notice.
 local function withdrawalOf(rows, id)
   local row = cjson.decode(redis.call('HGET', rows, id .. ':row'))
   if row.target == 'notice' then return nil end

@@ -1,14 +1,14 @@
 -- @include ../../redis/may-forget.lua
 -- @include ../../redis/server-time.lua
--- The index of recipients: for each recipient of an organization the runs with a delivery to it, by creation time. The state
--- of a delivery is read from its row. `prefix` begins every key, with its separator; a Cluster permits names that are made
--- here, since all of them bear its hash tag.
+-- The index of recipients: for each recipient of an organization, the runs with a delivery to it, by creation time. A
+-- delivery's state is read from its row. `prefix` begins every key and includes the separator. The script may build key
+-- names even on a Cluster, because they all have the same hash tag.
 
--- Entries that are checked at each write, the oldest first.
+-- How many entries to check at each write, oldest first.
 local INDEX_TRIM_BATCH = 20
 
--- `recipientTerm` of recipient-term.ts: lower case; of the location of files what precedes the first part of its path that
--- holds a digit, because a location usually names the period and would otherwise be a new recipient each time.
+-- The same as `recipientTerm` of recipient-term.ts: lower case. For a file location, only what precedes the first path
+-- part with a digit: a location usually names the period, and would otherwise count as a new recipient each time.
 local function recipientTerm(recipient)
   local text = string.lower(recipient)
   local start, path = string.match(text, '^(%a[%w+.-]*://[^/]*)(.*)$')
@@ -25,14 +25,14 @@ local function recipientTerm(recipient)
   return trimmed == '' and text or trimmed
 end
 
--- Epoch ms at which a run was created, from its stored order; `otherwise` for a run without a readable record.
+-- Epoch ms at which a run was created, from its stored order; `otherwise` if the run has no readable record.
 local function createdAtOf(order, otherwise)
   if not order then return otherwise end
   local readable, run = pcall(cjson.decode, order)
   return readable and type(run) == 'table' and tonumber(run.createdAt) or otherwise
 end
 
--- `ttl` is that of the rows, ms. Keys live twice as long as a row without changes.
+-- `ttl`: how long rows are kept, ms. These keys live twice as long as an unchanged row.
 local function enterRecipient(prefix, org, recipient, run, createdAt, at, ttl)
   local name = org .. '/' .. recipientTerm(recipient)
   redis.call('ZADD', prefix .. 'to:' .. name, createdAt, run)
@@ -41,8 +41,8 @@ local function enterRecipient(prefix, org, recipient, run, createdAt, at, ttl)
   return name
 end
 
--- Drops some entries without rows, which live longer than `ttl` when they change late or are undecided, and recipients
--- without entries. Call it after `enterRecipient`.
+-- Drops some entries whose row is gone, and recipients without entries. Rows that change late or are undecided outlive
+-- `ttl`. Call it after `enterRecipient`.
 local function trimRecipients(prefix, name, ttl)
   local key, recipients, now = prefix .. 'to:' .. name, prefix .. 'recipients', serverTimeMs()
   redis.call('PEXPIRE', recipients, string.format('%.0f', 2 * ttl))

@@ -25,7 +25,7 @@ const rowStateSchema = z.object({
   epoch: z.coerce.number().int(),
   detail: z.string().transform((text) => (text === '' ? null : text)),
   at: z.coerce.number().int().pipe(epochMsSchema),
-  // One line each. Null in a row that an older version opened.
+  // One decision per line. Null in a row that an older version opened.
   decisions: z
     .string()
     .nullish()
@@ -39,14 +39,14 @@ const epochReplySchema = z.number().int().nullable();
 const parseRow = (constant: string, state: Record<keyof z.infer<typeof rowStateSchema>, unknown>): DeliveryRow =>
   Object.freeze({ ...newDeliverySchema.parse(JSON.parse(constant)), ...rowStateSchema.parse(state) });
 
-/** One row, from the fields in the order of `FIELDS`. Throws `run.unreadable`. */
+/** Parses one row, whose fields are in the order of `FIELDS`. Throws `run.unreadable`. */
 const parseRowReply = (reply: unknown): DeliveryRow =>
   parseStored(() => {
     const [constant, state, epoch, detail, at, decisions] = rowReplySchema.parse(reply);
     return parseRow(constant, { state, epoch, detail, at, decisions });
   });
 
-/** All rows of a run, in the order they were opened. Throws `run.unreadable`. */
+/** Parses all rows of a run, in the order in which they were opened. Throws `run.unreadable`. */
 const parseRowsReply = (reply: unknown): DeliveryRow[] =>
   parseStored(() => {
     const fields = rowsReplySchema.parse(reply);
@@ -66,7 +66,7 @@ const parseRowsReply = (reply: unknown): DeliveryRow[] =>
       );
   });
 
-/** Throws `run.unreadable` for a row in another format: nothing is sent on its basis. */
+/** Throws `run.unreadable` for a row in another format: it must not cause anything to be sent. */
 function parseStored<T>(parse: () => T): T {
   try {
     return parse();
@@ -80,20 +80,20 @@ function parseStored<T>(parse: () => T): T {
   }
 }
 
-/** The stored text of the fields that never change. Drops any other field of the caller's object. */
+/** The stored text of the fields that never change, without any other fields of the caller's object. */
 const constantOf = ({ id, run, org, report, target, recipient, added }: NewDelivery): string =>
   JSON.stringify({ id, run, org, report, target, recipient, ...(added && { added }) });
 
 const loadScript = (name: string): LuaScript => loadLuaScript(name, import.meta.url);
 
 /**
- * The ledger in Redis: one hash per run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted set of all
- * `unknown` rows, `<prefix>unknown`. `open` also enters the index of recipients (recipient-index.lua). Only Lua scripts change
- * them. On a cluster the prefix must contain the hash tag. As
- * durable as the server's persistence. Throws `redis.unreachable`: then nothing may be sent. Pass a client that waits for
- * Redis, so that the result of a send survives a restart of the server.
+ * Creates the ledger in Redis: one hash per run, `<prefix>deliveries:{<first 16 digits of the run>}`, and one sorted
+ * set of all `unknown` rows, `<prefix>unknown`. `open` also enters the index of recipients (recipient-index.lua). Only
+ * Lua scripts change them. On a cluster the prefix must contain the hash tag. It is as durable as the server's
+ * persistence. Throws `redis.unreachable`: nothing may be sent then. Pass a client that waits for Redis, so that a
+ * send's result survives a restart of the server.
  * @param prefix of every key, with its separator, e.g. `docket:`
- * @param ttlDays the rows of a run expire so long after their last change, unless one of them is `unknown`
+ * @param ttlDays after which a run's unchanged rows expire, unless one of them is `unknown`
  */
 export function redisLedger(
   redis: RedisClient,
@@ -199,7 +199,7 @@ export function redisLedger(
           redis.zrange(unknownKey, since, '+inf', 'BYSCORE', 'LIMIT', from, BATCH_SIZE),
         );
         for (const row of await Promise.all(ids.map(find))) {
-          // The set may contain rows that an older version let expire.
+          // The set may name rows that an older version let expire.
           if (row?.state === 'unknown' && (after === undefined || isAfter(row, after))) rows.push(row);
         }
         if (ids.length < BATCH_SIZE) break;

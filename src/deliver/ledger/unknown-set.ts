@@ -3,15 +3,15 @@ import { beforeSending, withRedisErrors } from '../../redis/errors.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { hashTagOfDelivery } from './ledger.ts';
 
-/** The hash of a run's rows. */
+/** Key of the hash with a run's rows. */
 export const rowsKeyOf = (prefix: string, hashTag: string): string => `${prefix}deliveries:{${hashTag}}`;
-/** The sorted set of all `unknown` rows. */
+/** Key of the sorted set of all `unknown` rows. */
 export const unknownKeyOf = (prefix: string): string => `${prefix}unknown`;
 
-/** Ids of `unknown` rows that are read at once. */
+/** Ids of `unknown` rows to read at once. */
 export const BATCH_SIZE = 500;
 
-/** Number of rows that are `unknown` since `after` (epoch ms) or later. Throws `redis.unreachable`. */
+/** Counts the rows that became `unknown` at `after` (epoch ms) or later. Throws `redis.unreachable`. */
 export const countUnknown = (redis: RedisClient, prefix: string, after: number): Promise<number> =>
   withRedisErrors(
     undefined,
@@ -19,7 +19,7 @@ export const countUnknown = (redis: RedisClient, prefix: string, after: number):
     beforeSending('The ledger of deliveries (count)'),
   );
 
-/** Ids in the set of `unknown` rows whose row an older version let expire. Throws `redis.unreachable`. */
+/** Ids in the set of `unknown` rows whose row has expired, as older versions allowed. Throws `redis.unreachable`. */
 export async function listExpiredUnknown(redis: RedisClient, prefix: string): Promise<string[]> {
   const withContext = <T>(command: () => Promise<T>): Promise<T> =>
     withRedisErrors(undefined, command, beforeSending('The ledger of deliveries (expired)'));

@@ -2,7 +2,7 @@ import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
 import { DEFAULT_LOCALE, languageOf, messagesFor } from '../../i18n/messages.ts';
 import type { Notice, NoticeGroup, NoticeLine } from './notice-text.ts';
 
-/** The colours of the reports' e-mails, in light and dark. */
+/** The colours of the report e-mails, for light and dark mode. */
 const STYLE = `
 :root{color-scheme:light dark}
 body{margin:0;background:#eef2f6}
@@ -38,10 +38,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text as HTML, also inside a quoted attribute. */
+/** Escapes text for HTML, including quoted attributes. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
-/** Text from outside: escaped, without an effect on the direction of what follows it. */
+/** Text from outside, escaped so that it cannot change the direction of the text after it. */
 const foreign = (text: string): string => escapeHtml(balanceBidiControls(text)).replaceAll('\n', '<br>');
 
 const paragraph = (line: NoticeLine): string =>
@@ -54,11 +54,11 @@ function groupHtml({ heading, lines }: NoticeGroup): string {
   return [`<h2>${foreign(heading)}</h2>`, list === '' ? '' : `<ul>${list}</ul>`, ...others.map(paragraph)].join('\n');
 }
 
-/** The notice as HTML, without pictures and without requests to anybody. */
+/** The notice as HTML, without pictures and without external requests. */
 export function noticeHtml(notice: Notice): string {
   const { locale = DEFAULT_LOCALE, lead, groups, facts, closing, organization, label, pageUrl } = notice;
   const subject = toSingleLine(notice.subject);
-  // A label such as 2026-W46 does not break at its hyphen.
+  // Keeps a label such as 2026-W46 from breaking at its hyphen.
   const heading = subject.endsWith(label)
     ? `${foreign(subject.slice(0, -label.length))}<span class="label">${foreign(label)}</span>`
     : foreign(subject);

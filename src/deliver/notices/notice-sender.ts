@@ -21,11 +21,11 @@ import type { MailRoute } from '../targets/target.ts';
 import { noticeHtml } from './notice-html.ts';
 import { type Notice, noticeText } from './notice-text.ts';
 
-/** Delays before retries of a deferred notice: no later call retries it. */
+/** Delays before retries of a deferred notice. No later call retries it. */
 const RETRY_DELAYS_MS = [2_000, 8_000, 20_000] as const;
 
 export interface NoticePorts {
-  /** Undefined: no mail server is configured, and the notice is refused. */
+  /** Undefined if no mail server is configured: the notice is then refused. */
   readonly mail: MailRoute | undefined;
   readonly ledger: Ledger;
   readonly denials: Pick<Denials, 'list'>;
@@ -36,25 +36,25 @@ export interface NoticePorts {
   readonly observe: (event: DeliveredEvent) => void;
 }
 
-/** What an archive knows and records of a notice. */
+/** What an archive knows and records about a notice. */
 export interface NoticeArchive {
-  /** The state of the notice, for a ledger that was lost. */
+  /** The notice's archived state, in case the ledger was lost. */
   readonly state: ArchivedState | undefined;
   readonly recordAttempt: (attempt: AttemptRecord) => Promise<void>;
-  /** The bytes of the last attempt, and their storage; absent: messages are not archived. */
+  /** Reads and stores the bytes of the last attempt. Absent: messages are not archived. */
   readonly message?: {
     readonly get: () => Promise<Uint8Array | undefined>;
-    /** @returns their SHA-256, hex */
+    /** @returns the SHA-256 (hex) of the bytes */
     readonly put: (raw: Uint8Array) => Promise<string>;
   };
 }
 
 /**
- * Sends a notice to one person. It is a delivery with its own ledger row (target `notice`), so repeated calls send it once.
- * Retries a deferred notice a few times until the signal.
+ * Sends a notice to one person. A notice is a delivery with its own ledger row (target `notice`), so repeated calls
+ * send it once. Retries a deferred notice a few times, until the signal aborts.
  *
- * The recipient need not be in the organization's allow-list: a notice has no figures and no files. One who is denied gets
- * none: the row is `skipped`. Throws `switch.unreadable` where that cannot be read.
+ * The recipient need not be in the organization's allow-list: a notice contains no figures or files. A denied recipient
+ * gets no notice: the row becomes `skipped`. Throws `switch.unreadable` if the deny list cannot be read.
  *
  * @param date epoch ms; the same for every attempt
  */
@@ -67,7 +67,7 @@ export async function sendNotice(
 ): Promise<Receipt> {
   const { id, recipient } = row;
   const found = await ledger.open(row, clock.now(), archive?.state);
-  // A recent `sending` may belong to another process that sends the notice now.
+  // A recent `sending` may belong to another process that is sending the notice.
   if (found.state !== 'sending' || clock.now() - found.at >= MAX_ATTEMPT_MS) await reconcileRow(ledger, found, clock);
   const recording = archive === undefined ? {} : { recordAttempt: archive.recordAttempt };
   const service = mail?.service ?? 'mail';
@@ -104,13 +104,13 @@ export async function sendNotice(
   return Object.freeze({ delivery: id, target: NOTICE_TARGET, recipient, state, detail, messageId });
 }
 
-/** False when aborted: the notice then stays `pending`. */
+/** Waits. Returns false if the signal aborted the wait: the notice then stays `pending`. */
 async function waitUnlessAborted(ms: number, clock: Clock, signal: AbortSignal): Promise<boolean> {
   if (ms > 0) await clock.sleep(ms, signal).catch(() => {});
   return !signal.aborted;
 }
 
-/** @param isResend a person has decided to send it again: then the archived bytes are sent, where they exist */
+/** @param isResend a person decided to send it again: the archived bytes are sent, if there are any */
 async function prepareNotice(
   row: NewDelivery,
   notice: Notice,

@@ -3,7 +3,7 @@ import { toSingleLine } from '../../base/text/bidi.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import type { Receipt } from '../ledger/ledger.ts';
 
-/** What a notice is about. */
+/** The run and problem that a notice is about. */
 export interface NoticeContent {
   readonly order: {
     readonly id: string;
@@ -13,13 +13,13 @@ export interface NoticeContent {
     readonly period: { readonly label: string };
   };
   readonly definition: { readonly title: string };
-  /** Of the report. BCP 47; English when absent. */
+  /** The report's language, BCP 47; English when absent. */
   readonly locale?: string | undefined;
-  /** The organization's name; its id when absent. */
+  /** The organization's name. Absent: its id is used. */
   readonly organization?: string | undefined;
-  /** The page of the run; absent without a public URL. */
+  /** URL of the run's page; absent without a public URL. */
   readonly pageUrl?: string | undefined;
-  /** Why the run failed, or what is wrong with its figures; null when it was delivered partially. */
+  /** Why the run failed, or what is wrong with its figures. Null when the run was delivered partially. */
   readonly error: ErrorJson | null;
   readonly receipts: readonly Receipt[];
 }
@@ -30,7 +30,7 @@ export function noticeKind({ error, receipts }: Pick<NoticeContent, 'error' | 'r
   if (error === null) return 'partial';
   if (isHeld(error)) return 'held';
   if (error.code === 'deliver.recipient_denied') return 'denied';
-  // A run that fails because of its figures is not delivered.
+  // A run that fails because of its figures delivers nothing, so it has no receipts.
   return error.code === 'run.incomplete' && receipts.length > 0 ? 'wrong_figures' : 'failed';
 }
 
@@ -41,10 +41,10 @@ export function noticeSubject(content: NoticeContent): string {
   return `${messagesFor(locale).notice.subjects[noticeKind(content)]}: ${definition.title} ${order.period.label}`;
 }
 
-/** A line of a notice: an entry of a list, a sentence, or a command to type. Texts from outside may have several lines. */
+/** A line of a notice: a list item, a sentence, or a command to type. Texts from outside may span several lines. */
 export type NoticeLine =
   | { readonly kind: 'item' | 'text'; readonly text: string }
-  /** `of`: it belongs to the sentence before it. */
+  /** `of`: the command belongs to the sentence before it. */
   | { readonly kind: 'command'; readonly text: string; readonly of?: 'text' };
 
 export interface NoticeGroup {
@@ -52,16 +52,16 @@ export interface NoticeGroup {
   readonly lines: readonly NoticeLine[];
 }
 
-/** A notice as data: `groups` in order, then the facts. */
+/** A notice as data: `groups` in order, followed by the facts. */
 export interface Notice {
   /** BCP 47; undefined: English. */
   readonly locale: string | undefined;
   readonly subject: string;
   /** The organization's name. */
   readonly organization: string;
-  /** Label of the period: where the subject ends with it, it does not break at its hyphen. */
+  /** The period's label. If the subject ends with it, it does not break at its hyphen there. */
   readonly label: string;
-  /** The page of the run; undefined without a public URL. */
+  /** URL of the run's page; undefined without a public URL. */
   readonly pageUrl: string | undefined;
   readonly lead: string;
   readonly groups: readonly NoticeGroup[];
@@ -76,7 +76,7 @@ export const command = (text: string, of?: 'text'): NoticeLine => ({
 });
 export const sentence = (text: string): NoticeLine => ({ kind: 'text', text });
 
-/** The deliveries in these states, and what to do about them. */
+/** A group with the deliveries in these states, and what to do about them. */
 function deliveryGroup(
   heading: string,
   states: readonly Receipt['state'][],
@@ -94,7 +94,7 @@ function deliveryGroup(
   return [{ heading, lines: [...items, ...instructions(found)] }];
 }
 
-/** What the notice says, for both of its bodies. */
+/** Makes the content of a notice, for its HTML and text bodies. */
 export function buildNotice(content: NoticeContent): Notice {
   const { order, definition, organization = order.org, pageUrl, locale, error, receipts } = content;
   const { notice } = messagesFor(locale);
@@ -140,7 +140,7 @@ export function buildNotice(content: NoticeContent): Notice {
   };
 }
 
-/** Which run a notice is about. */
+/** The facts that identify the run. */
 export const noticeFacts = (
   { org, report, id, slot }: NoticeContent['order'],
   { facts }: Words['notice'],
@@ -152,7 +152,7 @@ export const noticeFacts = (
 
 const MIN_NAME_WIDTH = 9;
 
-/** The notice as plain text with CRLF. */
+/** The notice as plain text with CRLF line breaks. */
 export function noticeText({ locale, lead, groups, facts, closing, pageUrl }: Notice): string {
   const width = Math.max(MIN_NAME_WIDTH, ...facts.map(([name]) => name.length + 2));
   return [
@@ -167,14 +167,14 @@ export function noticeText({ locale, lead, groups, facts, closing, pageUrl }: No
   ].join('\r\n');
 }
 
-/** Further lines of foreign text are indented, so that none of them looks like a line of the notice. */
+/** Further lines of text from outside are indented, so that none of them looks like a line of the notice. */
 function textLine(line: NoticeLine): string {
   const text = line.text.replaceAll('\n', '\r\n      ');
   if (line.kind === 'item') return `  - ${text}`;
   return line.kind === 'command' && line.of === 'text' ? `    ${text}` : `  ${text}`;
 }
 
-/** Foreign text with its lines, each without control characters. */
+/** Text from outside, line by line, without control characters. */
 export const cleanLines = (text: string): string =>
   text
     .split(/\r\n|[\r\n\p{Zl}\p{Zp}]/u)

@@ -10,17 +10,18 @@ export interface NoticeInput extends NoticeContent, NoticePorts {
     readonly createdAt: number;
   };
   readonly definition: NoticeContent['definition'] & { readonly owner: string };
-  /** Undefined when the run failed before it was published: the notice is then not archived. */
+  /** Undefined when the run failed before it was published: then the notice is not archived. */
   readonly published: PublishedManifest | undefined;
   readonly archive: Archive;
 }
 
 /**
- * Notifies the definition's owner that a run has failed, is held, was delivered partially or has figures that cannot be
- * right, with the reason, the recipients and the next step. Call it when no further attempt of the run follows. Repeated calls send it once.
+ * Notifies the definition's owner that a run failed, is held, was delivered partially, or has figures that cannot be
+ * right. The notice has the reason, the recipients and the next step. Call it when no further attempt of the run
+ * follows. Repeated calls send it once.
  *
- * The owner need not be in the organization's allow-list: a notice must arrive when the recipients are the problem. It has
- * one plain address.
+ * The owner need not be in the organization's allow-list: a notice must arrive even if the recipients are the problem.
+ * `owner` is one plain address.
  */
 export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
   const { order, definition, published, archive } = input;

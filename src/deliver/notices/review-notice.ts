@@ -12,7 +12,7 @@ import {
   sentence,
 } from './notice-text.ts';
 
-/** To a deputy: whose seat they share. `until`: epoch ms. */
+/** For a deputy: whom they may act for, and why. `until`: epoch ms. */
 export interface DeputyNews {
   readonly for: string;
   readonly by: string;
@@ -23,41 +23,41 @@ interface ForDeputies {
   readonly deputy?: DeputyNews;
 }
 
-/** What a notice about a review says. It has no figures, and nothing in it decides anything. */
+/** The occasion of a notice about a review. The notice contains no figures, and nobody can decide anything with it. */
 export type ReviewNews =
-  /** To the owner. `sections`: ids of those that need a comment. */
+  /** To the owner. `sections`: ids of the sections that need a comment. */
   | { readonly kind: 'comments'; readonly sections: readonly string[] }
   /** To the owner: incomplete figures wait for a release or an approval. */
   | { readonly kind: 'incomplete' }
   /** To an approver. `due`: epoch ms; null without a limit. */
   | ({ readonly kind: 'approval'; readonly need: number; readonly due: number | null } & ForDeputies)
-  /** To an approver, after `due`. */
+  /** To an approver, once `due` has passed. */
   | ({ readonly kind: 'reminder'; readonly need: number; readonly due: number } & ForDeputies)
-  /** To an approver: somebody wants to send what was approved to one more address. */
+  /** To an approver: somebody wants to send the approved report to another address. */
   | ({
       readonly kind: 'recipient';
       readonly recipient: string;
       readonly by: string;
       readonly reason: string;
     } & ForDeputies)
-  /** To the owner and to who triggered the run. */
+  /** To the owner, and to the person who triggered the run. */
   | { readonly kind: 'rejected'; readonly by: string; readonly reason: string; readonly refetch: boolean }
-  /** To the owner: Docket has cancelled the run. `days`: business days within which it was not approved. */
+  /** To the owner: Docket has cancelled the run. `days`: the business days within which nobody approved it. */
   | { readonly kind: 'cancelled'; readonly reason: string; readonly days?: number | undefined };
 
 export interface ReviewNoticeContent
   extends Pick<NoticeContent, 'order' | 'definition' | 'locale' | 'organization' | 'pageUrl'> {
-  /** IANA zone of the organization. */
+  /** The organization's IANA time zone. */
   readonly timezone: string;
 }
 
 interface Text {
-  /** What follows the title and the period. */
+  /** The text after the title and the period. */
   readonly lead: string;
   readonly groups: readonly NoticeGroup[];
 }
 
-/** The notice about a review as data. */
+/** Makes a notice about a review. */
 export function buildReviewNotice(content: ReviewNoticeContent, news: ReviewNews): Notice {
   const { order, definition, locale, organization = order.org, pageUrl } = content;
   const { notice } = messagesFor(locale);
@@ -155,7 +155,7 @@ function textOf(news: ReviewNews, content: ReviewNoticeContent, notice: Words['n
   }
 }
 
-/** Midnight is the end of the day before. */
+/** Midnight is written as the end of the previous day. */
 function formatInstant(
   at: number,
   { timezone: zone, locale = DEFAULT_LOCALE }: ReviewNoticeContent,

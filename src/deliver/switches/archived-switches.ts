@@ -4,7 +4,7 @@ import { NO_SWITCHES, type SwitchState, switchStateSchema } from './switches.ts'
 
 export const SWITCHES_FOLDER = '.switches';
 
-/** The switches in the archive. While they cannot be read nothing may be sent or deleted. */
+/** The switches in the archive. While they are unreadable, nothing may be sent or deleted. */
 export const archivedSwitches = (
   storage: Pick<ArchiveStorage, 'metadata' | 'location'>,
 ): ArchivedDocument<SwitchState> =>

@@ -16,7 +16,7 @@ import {
   withSwitch,
 } from './switches.ts';
 
-/** Workers read the switches every minute. */
+/** How long a read without a legal hold permits deletions. Workers read the switches every minute. */
 const UNHELD_MS = 15 * MINUTE_MS;
 
 /** Author and reason of a change. */
@@ -26,32 +26,35 @@ export interface SwitchAuthor {
 }
 
 /**
- * The stop and the legal hold. Reads throw `switch.unreadable` where neither Redis nor the archive says what is on, and
- * `redis.unreachable`: then nothing may be sent or deleted.
+ * The delivery stop and the legal hold. Reads throw `switch.unreadable` if neither Redis nor the archive has them, and
+ * `redis.unreachable`: nothing may be sent or deleted then.
  */
 export interface Switches {
   read(): Promise<SwitchState>;
-  /** The newest version that is known, for display: a process without the archive shows it, too. */
+  /** The newest known version, for display. A process without the archive can show it too. */
   known(): Promise<SwitchState | undefined>;
   /** Throws `delivery.stopped` while deliveries of the organization are stopped. */
   assertOpen(org: string): Promise<void>;
   isHeld(org: string): Promise<boolean>;
-  /** Ms since `from` in which deliveries of the organization were stopped. */
+  /** For how many ms since `from` the organization's deliveries were stopped. */
   stoppedMs(org: string, from: number): Promise<number>;
-  /** Switches on. One that is on stays as it is. Also throws `archive.unwritable`. @returns the one in force */
+  /**
+   * Turns a switch on. A switch that is already on stays as it is. Also throws `archive.unwritable`. @returns the
+   * switch that is on
+   */
   set(target: SwitchTarget, author: SwitchAuthor): Promise<Switch>;
-  /** Switches off. @returns the one that was in force; undefined without one */
+  /** Turns a switch off. @returns the switch that was on; undefined if none was */
   release(target: SwitchTarget, author: SwitchAuthor): Promise<Switch | undefined>;
 }
 
-/** In the archive, and cached in Redis. */
+/** Keeps the switches in the archive, and caches them in Redis. */
 export function sharedSwitches(
   redis: RedisClient,
   archive: ArchivedDocument<SwitchState>,
   { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
 ): Switches {
   const { switches: text, switchesFresh: fresh, unheld } = redisKeys(prefix);
-  // Without the marker no script drops an entry of an index (run-index.lua).
+  // Scripts drop index entries only while this marker exists (run-index.lua).
   const isUnheld = (state: SwitchState): boolean => state.switches.every(({ kind }) => kind !== 'hold');
   const marker = { key: unheld, ms: UNHELD_MS, isSet: isUnheld };
   const { read, known, change } = sharedDocument(redis, archive, { schema: switchStateSchema, text, fresh, marker });

@@ -8,28 +8,28 @@ export type SwitchKind = (typeof SWITCH_KINDS)[number];
 
 const switchSchema = z.object({
   kind: z.enum(SWITCH_KINDS),
-  /** Null: of everything. */
+  /** Null: applies to everything. */
   org: z.string().nullable(),
   by: z.string(),
   reason: z.string(),
   since: epochMsSchema,
 });
-/** A stop or a legal hold that is in force. */
+/** A stop or a legal hold that is on. */
 export type Switch = Readonly<z.infer<typeof switchSchema>>;
 export type SwitchTarget = Pick<Switch, 'kind' | 'org'>;
 
 export const switchStateSchema = z.object({
-  /** Grows with each change. */
+  /** Increases with each change. */
   version: z.int().nonnegative(),
   switches: z.array(switchSchema).readonly(),
-  /** Stops that were released: the time in them does not count for `deadline` and `within`. */
+  /** Released stops: their time does not count towards `deadline` and `within`. */
   past: z.array(z.object({ org: z.string().nullable(), from: epochMsSchema, to: epochMsSchema })).readonly(),
-  /** The change that led to this version, for people who read the archive. */
+  /** The change that made this version, for people who read the archive. */
   change: z
     .object({ what: z.enum(['set', 'released']), by: z.string(), reason: z.string(), at: epochMsSchema })
     .nullable(),
 });
-/** Everything that is switched on, as one version in the archive. */
+/** All switches that are on, as one version in the archive. */
 export type SwitchState = Readonly<z.infer<typeof switchStateSchema>>;
 
 export const NO_SWITCHES: SwitchState = { version: 0, switches: [], past: [], change: null };
@@ -39,12 +39,12 @@ const PAST_KEPT_MS = 400 * DAY_MS;
 
 const isSame = (one: SwitchTarget, other: SwitchTarget): boolean => one.kind === other.kind && one.org === other.org;
 
-/** The switch of everything, or of the organization; undefined where none is on. */
+/** The switch that applies to an organization, or to everything; undefined if none is on. */
 export const findSwitch = ({ switches }: SwitchState, kind: SwitchKind, org: string): Switch | undefined =>
   switches.find((each) => each.kind === kind && each.org === null) ??
   switches.find((each) => each.kind === kind && each.org === org);
 
-/** Adds a switch. One that is on stays as it is, with its author and reason. */
+/** Adds a switch. A switch that is already on keeps its author and reason. */
 export function withSwitch(state: SwitchState, added: Switch): SwitchState {
   if (state.switches.some((each) => isSame(each, added))) return state;
   const { by, reason, since: at } = added;
@@ -56,7 +56,7 @@ export function withSwitch(state: SwitchState, added: Switch): SwitchState {
   };
 }
 
-/** Removes a switch; the same state where it is off. @param at epoch ms */
+/** Removes a switch. Returns the same state if it is off. @param at epoch ms */
 export function withoutSwitch(
   state: SwitchState,
   target: SwitchTarget,
@@ -74,7 +74,7 @@ export function withoutSwitch(
   };
 }
 
-/** Ms between `from` and `to` in which the deliveries of an organization were stopped. Overlapping stops count once. */
+/** For how many ms between `from` and `to` an organization's deliveries were stopped. Overlapping stops count once. */
 export function stoppedMs({ switches, past }: SwitchState, org: string, from: number, to: number): number {
   const current = switches.flatMap((each) =>
     each.kind === 'stop' ? [{ org: each.org, from: each.since, to: Number.POSITIVE_INFINITY }] : [],
@@ -92,16 +92,16 @@ export function stoppedMs({ switches, past }: SwitchState, org: string, from: nu
   return sum;
 }
 
-/** `everything`, or the organization. */
+/** What a switch applies to: `everything`, or the organization. */
 export const switchScope = ({ org }: Pick<Switch, 'org'>): string => org ?? 'everything';
 
 const STOPPED = 'Deliveries are stopped';
 
-/** One sentence: what a run waits for. */
+/** One sentence that says what a run waits for. */
 export const stopSentence = ({ org, by, reason, since }: Switch): string =>
   `${STOPPED} for ${switchScope({ org })} since ${isoInstant(since)} by ${by}: ${reason}`;
 
-/** Whether a run waits for the release of a stop, by what it says that it waits for. */
+/** Whether a run waits for the release of a stop, judging by the reason for its wait. */
 export const waitsForRelease = (why: string | undefined): boolean => why?.startsWith(STOPPED) === true;
 
 /** Thrown before a delivery begins. */

@@ -9,7 +9,7 @@ export const OVERWRITE_DESCRIPTION =
 
 const COMPANIONS = ['totals', 'schema'] as const;
 
-/** The field `files` of targets that write files. @param formats that `outputs` may have */
+/** The field `files`, for targets that write files. @param formats the formats that `outputs` may have */
 export const filesSchema = (formats: readonly string[]) =>
   z
     .array(z.enum([...formats, ...COMPANIONS]))
@@ -26,7 +26,10 @@ export const chosenFiles = (
   { files }: { readonly files?: readonly string[] | undefined },
 ): readonly Artifact[] => individualFiles(artifacts).filter((artifact) => files?.includes(kindOf(artifact)) ?? true);
 
-/** The same, for a delivery. Throws `deliver.target_refused` where the run made none of them. */
+/**
+ * The files of a run that a target writes, for a delivery. Throws `deliver.target_refused` if the run made none of
+ * them.
+ */
 export function requireFiles(
   artifacts: readonly Artifact[],
   spec: { readonly files?: readonly string[] | undefined },
@@ -40,16 +43,16 @@ export function requireFiles(
   });
 }
 
-/** The formats that have files of totals. */
+/** Formats that have separate files of totals. */
 const WITH_TOTALS = ['csv', 'jsonl', 'parquet'];
 
-/** What `files` calls a file. */
+/** The name of a file's kind in the field `files`. */
 const kindOf = (artifact: Artifact): string =>
   artifact.part === undefined && /\.totals\.(csv|jsonl|parquet)(\.gz)?$/.test(artifact.name)
     ? 'totals'
     : artifact.format;
 
-/** For `describe`: the formats of these files. */
+/** The formats of the files in `files`, for `describe`. */
 export const shownFormats = ({
   files,
 }: {
@@ -57,7 +60,7 @@ export const shownFormats = ({
 }): readonly string[] | 'all' =>
   files === undefined ? 'all' : files.flatMap((kind) => (kind === 'totals' ? WITH_TOTALS : kind));
 
-/** A filled template, or undefined when it cannot be filled, which `send` then refuses with the reason. */
+/** A filled template; undefined if it cannot be filled, in which case `send` refuses it with the reason. */
 export function fillOrUndefined<T>(fill: () => T): T | undefined {
   try {
     return fill();
@@ -75,10 +78,10 @@ export const fileCount = (count: number): string => `${count} ${count === 1 ? 'f
 export const fileConflictDetail = (path: string): string =>
   `${path} already has other content; remove it, make the path differ, or write "overwrite: true".`;
 
-/** Another file has the name already. */
+/** Another file already has this name. */
 export class FileConflictError extends Error {
   override readonly name = 'FileConflictError';
 }
 
-/** A name for a file that a probe writes and removes. */
+/** Name of the file that a probe writes and removes. */
 export const probeName = (): string => `.docket-probe-${randomBytes(8).toString('hex')}.tmp`;

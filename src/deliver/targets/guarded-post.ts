@@ -18,35 +18,35 @@ export type PostResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      /** The beginning of the body, redacted. */
+      /** The beginning of the response body, redacted. */
       readonly text: string;
-      /** The whole body, with whatever secrets the receiver repeats: to be parsed, never shown. */
+      /** The whole response body, possibly with secrets that the receiver repeats. Parse it, but never show it. */
       readonly raw: string;
-      /** The header `Retry-After`. */
+      /** The `Retry-After` header. */
       readonly retryAfter?: string | undefined;
-      /** The header `Date`. */
+      /** The `Date` header. */
       readonly date?: string | undefined;
     }
-  /** No connection. `forbidden`: the address is refused. */
+  /** Not connected. `forbidden`: the address is refused. */
   | { readonly kind: 'unsent'; readonly reason: string; readonly forbidden: boolean }
   /** Connected, but the fence did not confirm the send: no byte was written. */
   | { readonly kind: 'withheld'; readonly reason: string }
-  /** Connected, and no complete reply: the request may have been processed. */
+  /** Connected, but without a complete response: the request may have been processed. */
   | { readonly kind: 'lost'; readonly reason: string };
 
 export interface PostOptions {
   readonly allowPrivate: boolean;
   readonly findProxy?: FindProxy;
-  /** Removes secrets from replies of the receiver. */
+  /** Removes secrets from the receiver's responses. */
   readonly redact?: Redact;
   readonly signal: AbortSignal;
   /** Confirmed on the open connection, right before the request is written. */
   readonly fence?: Fence | undefined;
   /** CA certificates (PEM) instead of the system's, for tests. */
   readonly ca?: string;
-  /** Ms for the connection and for the whole reply. Default: 5 and 30 seconds. */
+  /** Limits in ms for the connection and for the whole response. Default: 5 and 30 seconds. */
   readonly timeouts?: { readonly connect: number; readonly answer: number };
-  /** A longer reply counts as lost. Default: 64 KiB. */
+  /** A longer response counts as lost. Default: 64 KiB. */
   readonly maxResponseBytes?: number;
 }
 
@@ -58,7 +58,7 @@ const MAX_DETAIL_LENGTH = 200;
 /** Loaded on first use: most commands send nothing. */
 const loadUndici = () => import('undici');
 
-/** A connector that refuses addresses, both literal ones and those of a host name. */
+/** A connector that refuses forbidden addresses, whether they are literal or belong to a host name. */
 async function guardedConnector(options: PostOptions, onConnected: () => void): Promise<buildConnector.connector> {
   const { proxiedConnector } = await import('../../base/net/proxied-connector.ts');
   const { allowPrivate, ca, timeouts, fence = noFence, findProxy = NO_PROXIES } = options;
@@ -77,13 +77,13 @@ async function guardedConnector(options: PostOptions, onConnected: () => void): 
       const [error, socket] = result;
       if (error !== null) return callback(error, null);
       const isProxied = findProxy(new URL(`${target.protocol}//${target.host ?? target.hostname}`)) !== undefined;
-      // Behind a proxy its own address is the peer.
+      // With a proxy, the peer is the proxy itself.
       const addressRefused = isProxied ? undefined : addressRefusal(host, socket.remoteAddress ?? '', policy);
       if (addressRefused !== undefined) {
         socket.destroy();
         return callback(addressRefused, null);
       }
-      // undici writes the whole request in the tick in which it gets the connection.
+      // undici writes the whole request in the same tick in which it gets the connection.
       fence.confirm().then(
         () => {
           onConnected();
@@ -100,14 +100,14 @@ async function guardedConnector(options: PostOptions, onConnected: () => void): 
 
 const errorDetail = (error: unknown, redact: Redact): string => {
   const message = error instanceof Error ? error.message || error.name : String(error);
-  // When all addresses of a host fail, the message is empty and `errors` has the reasons.
+  // If all addresses of a host fail, the message is empty and `errors` has the reasons.
   const inner = error instanceof AggregateError ? error.errors.map((each) => errorDetail(each, redact)).join('; ') : '';
   return oneLine(redactUntrusted(inner === '' ? message : inner, redact));
 };
 
 /**
- * One POST over a new connection, without redirects and retries, to any host that `allowPrivate` permits: the address is checked
- * where it is connected to. Never throws.
+ * Makes one POST over a new connection, without redirects and retries, to any host that `allowPrivate` permits. The
+ * address is checked at the moment of connecting. Never throws.
  */
 export async function guardedPost(
   url: URL,
@@ -126,7 +126,7 @@ export async function guardedPost(
     maxResponseSize: options.maxResponseBytes ?? MAX_RESPONSE_BYTES,
   });
   const limit = AbortSignal.timeout(options.timeouts?.answer ?? RESPONSE_TIMEOUT_MS);
-  // Once connected, the reply is awaited: an abort would make the result `unknown`.
+  // Once connected, the response is awaited: aborting would make the result `unknown`.
   const ended = new AbortController();
   const stopped = abortableUntil(() => connected, options.signal, ended.signal);
   try {
@@ -150,7 +150,7 @@ export async function guardedPost(
   } catch (error) {
     if (error instanceof NotConfirmedError) return { kind: 'withheld', reason: error.message };
     const reason = limit.aborted ? 'no answer in time' : errorDetail(error, redact);
-    // Aborted during the connect: it may be connected by now, but nothing was written.
+    // If it was aborted while connecting, it may be connected by now, but nothing was written.
     const written = connected && !stopped.aborted;
     return written
       ? { kind: 'lost', reason }

@@ -10,7 +10,7 @@ import { isTargetRefusal } from './target.ts';
 
 /** Where a target posts to. */
 export interface PostUrl {
-  /** A reference where the URL itself is a secret: its host is then not shown either. */
+  /** A reference if the URL is secret; then the host is not shown either. */
   readonly url: string | SecretRef;
   /** For people, e.g. `webhook of ACME_HOOK`. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface PostUrl {
 const ALLOW_PRIVATE_HINT = 'if it is right, write "allow_private: true" into org.yaml';
 
 /**
- * The error of a URL that only organizations with `allow_private` may use, as far as the URL alone shows it: the delivery
+ * The error for a URL that only organizations with `allow_private` may use. Judges the URL alone; the delivery also
  * checks the address that it connects to.
  * @param what `a webhook`
  */
@@ -49,8 +49,8 @@ export async function readPostUrl({ url, name }: PostUrl, secrets: SecretSource)
 }
 
 /**
- * Checks a URL that no check of the definition has seen, because it is a secret or comes from a server: against
- * `allow_private` and `destinations` of the organization. Throws `deliver.target_refused`.
+ * Checks a URL against the organization's `allow_private` and `destinations`. For URLs that the definition's check
+ * cannot see, because they are secret or come from a server. Throws `deliver.target_refused`.
  * @param what `webhook`
  */
 export function assertUsable(
@@ -74,7 +74,10 @@ export interface UrlRules {
   readonly guard: Pick<DestinationGuard, 'assertHost'>;
 }
 
-/** Receivers may repeat the path in an error: every part of a URL that is a secret is redacted, however short. */
+/**
+ * Makes a redactor for a secret URL. Receivers may repeat its path in an error, so every part is redacted, however
+ * short.
+ */
 export function urlRedactor(url: URL, isSecret: boolean, { redactor }: SecretSource): Redact {
   if (!isSecret) return redactor.redact;
   const secretParts = [url.href, url.pathname + url.search, url.pathname, url.search].filter((part) => part.length > 1);

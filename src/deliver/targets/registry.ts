@@ -21,7 +21,7 @@ import type {
 import { teamsTarget } from './teams/teams-target.ts';
 import { webhookTarget } from './webhook/webhook-target.ts';
 
-/** The built-in targets, in the order in which schema, documentation and messages name them. */
+/** The built-in targets, in the order in which schema, documentation and messages list them. */
 export const TARGETS: readonly Target[] = [
   emailTarget,
   directoryTarget,
@@ -32,11 +32,11 @@ export const TARGETS: readonly Target[] = [
   teamsTarget,
 ];
 
-/** The kinds whose sent messages the archive keeps. */
+/** The target kinds whose sent messages the archive keeps. */
 export const messageKinds = (targets = TARGETS): ReadonlySet<string> =>
   new Set(targets.flatMap(({ kind, messageType }) => (messageType === undefined ? [] : [kind])));
 
-/** The kind that archives messages of this file type; null where several do. @param name e.g. `<delivery>.eml` */
+/** The kind that archives messages of this file type; null if several do. @param name e.g. `<delivery>.eml` */
 export function kindOfMessage(name: string, targets = TARGETS): string | null {
   const [first, ...others] = targets.filter(
     ({ messageType }) => messageType !== undefined && name.endsWith(`.${messageType}`),
@@ -44,7 +44,7 @@ export function kindOfMessage(name: string, targets = TARGETS): string | null {
   return first === undefined || others.length > 0 ? null : first.kind;
 }
 
-/** Every delivery of the definition, in its order. */
+/** All deliveries of the definition, in its order. */
 export function listDeliveries(context: DeliveryContext, targets: readonly Target[] = TARGETS): Delivery[] {
   const all: Delivery[] = [];
   const files = sharedFiles();
@@ -72,7 +72,7 @@ export function listDeliveries(context: DeliveryContext, targets: readonly Targe
 }
 
 /**
- * The recipients of a target besides those that the definition names. `chosen`: a person added them to the run, whatever its
+ * The recipients of a target that the definition does not name. `chosen`: a person added them to the run, whatever its
  * conditions say. `corrected`: they were added to the edition that this run corrects.
  */
 function otherRecipients(
@@ -90,13 +90,13 @@ function otherRecipients(
   };
 }
 
-/** Undefined for a target that `docket doctor` checks in another way. */
+/** The probe of a delivery; undefined for a target that `docket doctor` checks in another way. */
 export function targetProbe(delivery: DeliverySpec, context: ProbeContext, targets = TARGETS): TargetProbe | undefined {
   const { target, spec } = targetOf(delivery, targets);
   return target.probe?.(spec, context);
 }
 
-/** Keeps what was read and encoded for as long as its caller keeps it: one call of `deliver`. */
+/** Shares files that were read and encoded, for one call of `deliver`. */
 export function sharedFiles(): SharedFiles {
   const read = new Map<Artifact, Promise<Buffer>>();
   const encoded = new Map<Uint8Array, Buffer>();

@@ -6,31 +6,31 @@ import { shortPeriod } from '../../definitions/periods/period.ts';
 import { DEFAULT_LOCALE, messagesFor } from '../../i18n/messages.ts';
 import type { DeliveryContext } from './target.ts';
 
-/** Messages of a channel are read at a glance: the page and the files have the rest. */
+/** People read channel messages at a glance. The page and the files have the rest. */
 const MAX_LINES = 10;
-/** UTF-16 units. Ten lines of any script are far below every limit of Slack and Teams. */
+/** In UTF-16 units. Ten lines of any script stay far below every limit of Slack and Teams. */
 const MAX_LINE_LENGTH = 280;
 const MAX_TITLE_LENGTH = 140;
 
-/** The field `body` of targets that post a summary into a channel. */
+/** The field `body`, for targets that post a summary into a channel. */
 export const summaryBodySchema = z
   .enum(['summary', 'notice'])
   .default('summary')
   .describe('summary: headlines with their statuses, at most ten lines; notice: that the report is ready, no figures.');
 type SummaryBody = z.infer<typeof summaryBodySchema>;
 
-/** What of the message has figures, for the rule about passwords. */
+/** Which parts of the message contain figures, for the rule about passwords. */
 export const summaryParts = (body: SummaryBody): readonly string[] => (body === 'notice' ? [] : ['the summary']);
 
-/** What a channel reads of a report, in the report's language. Each text is one line. */
+/** A report's summary for a channel, in the report's language. Each text is one line. */
 export interface ReportSummary {
   readonly title: string;
   readonly lines: readonly string[];
-  /** The run on the page; absent without DOCKET_PUBLIC_URL. */
+  /** The run's page; absent without DOCKET_PUBLIC_URL. */
   readonly page?: { readonly url: string; readonly label: string };
 }
 
-/** Title and period, who it is about, what is missing, and the headlines: the most important first. */
+/** Makes the summary: title and period, the split value, what is missing, and the headlines, most important first. */
 export function reportSummary(
   body: SummaryBody,
   { definition, settings, published: { manifest }, publicUrl }: DeliveryContext,

@@ -16,11 +16,11 @@ import { deliveryId, type Ledger, type NewDelivery } from '../ledger/ledger.ts';
 import type { DkimKey } from './email/dkim.ts';
 import type { AnnouncedSize, Mailer } from './email/smtp/smtp-mailer.ts';
 
-/** A kind of target: everything that Docket knows about it. `Spec` is the output of its schema. */
+/** Everything that Docket knows about one kind of target. `Spec` is the output of its schema. */
 export interface Target<Spec = never> extends TargetSchema<Spec> {
   /**
-   * How its recipients are counted in texts. Absent: a delivery stays on this machine, and does not count as one when a
-   * report is about to be delivered for the same period again.
+   * Words for counting the recipients in texts. Absent: deliveries stay on this machine, and do not count when a report
+   * is about to be delivered again for the same period.
    */
   readonly audience?: {
     readonly one: string;
@@ -28,25 +28,31 @@ export interface Target<Spec = never> extends TargetSchema<Spec> {
     /** The recipients are people, each with a mailbox. */
     readonly people?: true;
   };
-  /** The file type under which the archive keeps the messages that it sends; absent where it sends none. */
+  /** The file type of the messages that the archive keeps; absent if the target sends none. */
   readonly messageType?: 'eml' | 'json';
-  /** Sends through a mail server, SMTP_URL or the organization's own. `docket doctor` checks the server instead. */
+  /**
+   * The target sends through a mail server: SMTP_URL or the organization's own. `docket doctor` checks the server
+   * instead.
+   */
   readonly usesMailServer?: true;
-  /** The deliveries of one entry of `deliveries`. Sends nothing, and never throws for a template that cannot be filled. */
+  /**
+   * Lists the deliveries of one entry of `deliveries`. Sends nothing, and never throws for a template that cannot be
+   * filled.
+   */
   list(target: string, spec: Spec, context: DeliveryContext): readonly ListedDelivery[];
-  /** The same delivery for other recipients, one message each. Absent where a delivery has no recipients to choose. */
+  /** The same delivery for other recipients, with one message each. Absent if recipients cannot be chosen. */
   addressedTo?(spec: Spec, recipients: readonly string[]): unknown;
   /**
-   * Archives the message, if there is one, and returns the function that sends. Throws `deliver.*` for a delivery that
-   * is refused permanently.
+   * Archives the message, if there is one, and returns the function that sends it. Throws `deliver.*` for a permanently
+   * refused delivery.
    * @param previousEpoch the row's epoch before this attempt; at 0 no message was archived yet
    */
   send(delivery: ListedDelivery, spec: Spec, context: SendContext, previousEpoch: number): Promise<SendFn>;
-  /** How to try it without a delivery. Absent where `docket doctor` has a check of its own. */
+  /** Tests the target without a delivery. Absent if `docket doctor` has its own check. */
   probe?(spec: Spec, context: ProbeContext): TargetProbe;
 }
 
-/** Ties a target to the output of its schema. */
+/** Connects a target's methods with the output of its schema. */
 export const defineTarget = <Schema extends z.ZodType>(
   target: Omit<Target<z.output<Schema>>, 'schema'> & { schema(formats: readonly string[]): Schema },
 ): Target => target;
@@ -54,24 +60,27 @@ export const defineTarget = <Schema extends z.ZodType>(
 /** One delivery of a definition, as its target lists it. */
 export interface ListedDelivery {
   readonly row: NewDelivery;
-  /** The server or service that it needs: deliveries of one service fail together while that is down. */
+  /** The server or service that it needs. All deliveries of one service fail while it is down. */
   readonly service: string;
   readonly messageId: string | null;
-  /** Why the recipient may not receive it, as the end of a sentence; undefined when it may. */
+  /** Why the recipient must not receive it, as the end of a sentence; undefined if it may. */
   readonly recipientRefusal?: () => string | undefined;
-  /** Checks in the target whether a row left `sending` was delivered. */
+  /** Checks, in the target, whether a row left in `sending` was delivered. */
   readonly verify?: () => Promise<VerificationResult>;
-  /** The location of each file once this is `sent`, by file name. */
+  /** Where each file is once this is `sent`, by file name. */
   readonly fileLocations?: () => ReadonlyMap<string, string>;
-  /** The locations are URLs that an e-mail can link to, so an e-mail with too large attachments waits for this delivery. */
+  /**
+   * Set if the locations are URLs that an e-mail can link to. An e-mail whose attachments are too large then waits for
+   * this delivery.
+   */
   readonly linkable?: true;
-  /** Links that open without credentials once this is `sent`, by file name; without those that cannot be made. */
+  /** Links, by file name, that open without credentials once this is `sent`. Leaves out links that cannot be made. */
   readonly sharedLinks?: () => Promise<ReadonlyMap<string, SharedLink>>;
-  /** Deliveries of a later phase refer to results of earlier ones. Default 0. */
+  /** Deliveries of a later phase refer to results of earlier phases. Default 0. */
   readonly phase?: 1 | 2;
 }
 
-/** One delivery of a definition: its ledger row, and how to make it. */
+/** One delivery of a definition: its ledger row, and the function that prepares it. */
 export interface Delivery extends ListedDelivery {
   /** `Target.send` of its target. */
   readonly prepare: (previousEpoch: number) => Promise<SendFn>;
@@ -86,7 +95,7 @@ export interface MailRoute {
   readonly fromName?: string;
   /** Signs every message. */
   readonly dkim?: DkimKey;
-  /** The server's name without secrets: the routes of all organizations that use one server fail together. */
+  /** The server's name without secrets. All organizations' routes through one server fail together. */
   readonly service?: string;
 }
 
@@ -101,11 +110,11 @@ export interface DeliveryContext {
   readonly workingDirectory: string;
   /** Undefined: no mail server is configured. */
   readonly mail: MailRoute | undefined;
-  /** Deployment-wide rules for destinations; the organization's own rules apply in any case. */
+  /** The deployment's rules for destinations. An organization's own rules always apply as well. */
   readonly destinations?: DestinationPolicy | undefined;
-  /** Where readers open the page, without a slash at its end; undefined: messages have no link to it. */
+  /** Base URL of the page, without a slash at its end; undefined: messages have no link to it. */
   readonly publicUrl?: string | undefined;
-  /** Who gets nothing: not even named in a message to others. Absent: nobody is denied. */
+  /** Recipients who get nothing, and whom no message to others names. Absent: nobody is denied. */
   readonly denyList?: DenyList | undefined;
   /** Recipients that people added to the run. Absent: none. */
   readonly additions?: readonly AddedRecipient[] | undefined;
@@ -117,23 +126,23 @@ export type AddedRecipient = Pick<NewDelivery, 'target' | 'recipient'>;
 export interface SendContext extends DeliveryContext {
   /** All deliveries of the definition. */
   readonly deliveries: readonly Delivery[];
-  /** What the messages of one call share: read, compared with its hash and encoded once. */
+  /** Files that the messages of one call share: read, verified and encoded once. */
   readonly files: SharedFiles;
 }
 
 export interface SharedFiles {
   /** Throws `archive.corrupt`, `archive.unreachable`. */
   bytesOf(artifact: Artifact): Promise<Buffer>;
-  /** The date of the one message that several deliveries share: found by the first of them. */
+  /** The date of a message that several deliveries share. The first of them finds it. */
   dateOf(message: string, find: () => Promise<Date>): Promise<Date>;
-  /** `Mailer.announcedSize`, asked once. */
+  /** The result of `Mailer.announcedSize`, requested once. */
   announcedSize(mailer: Mailer): Promise<AnnouncedSize>;
-  /** Base64 in lines. The same buffer for the same bytes. */
+  /** Base64 in lines. Returns the same buffer for the same bytes. */
   encode(bytes: Uint8Array): Buffer;
 }
 
 export interface ProbeContext {
-  /** Variables of a run of today. */
+  /** The variables that a run of today would have. */
   readonly variables: TemplateVariables;
   readonly secrets: SecretSource;
   readonly allowPrivate: boolean;
@@ -145,8 +154,8 @@ export interface TargetProbe {
   /** For people, e.g. `S3 s3://reports/acme/`. */
   readonly name: string;
   /**
-   * Does everything that a delivery needs, and leaves nothing behind. Resolves with a sentence about the result.
-   * Throws `deliver.target_failed`, `deliver.target_refused`, `config.*`, `template.invalid`.
+   * Does everything that a delivery needs, and leaves nothing behind. Resolves with a sentence about the result. Throws
+   * `deliver.target_failed`, `deliver.target_refused`, `config.*`, `template.invalid`.
    */
   readonly probe: () => Promise<string>;
 }
@@ -182,12 +191,12 @@ export const templateVariables = ({
   headline_range: headlineRange(headlines.length === 0 ? [] : ranges),
 });
 
-/** @param key identifies the row among those of its target where `recipient`, which is for people, may change */
+/** @param key identifies the row among those of its target, because `recipient` is for people and may change */
 export function newRow({ manifest }: PublishedRun, target: string, recipient: string, key = recipient): NewDelivery {
   const { run, org, report } = manifest;
   return { id: deliveryId(run, target, key), run, org, report, target, recipient };
 }
 
-/** Whether a target could not be opened because it, or a secret for it, is refused: a retry changes nothing. */
+/** Whether a target could not be opened because it, or a secret for it, is refused: retrying changes nothing. */
 export const isTargetRefusal = (error: unknown): boolean =>
   error instanceof DocketError && (error.code === 'deliver.target_refused' || error.code === 'config.secret_refused');

@@ -3,23 +3,23 @@ import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { lastSequence, readEntries, sequenceRange } from './chain.ts';
 import { entrySchema, unverifiedClaim } from './signed-document.ts';
 
-/** Sequences of the entries that name a run, ascending. Unverified: read and verify the entries. */
+/** Sequences of the entries that name a run, ascending. They are unverified: read and verify the entries themselves. */
 export interface IndexedRun {
   readonly published: readonly number[];
   readonly all: readonly number[];
 }
 
 interface Index {
-  /** The range of indexed entries. */
+  /** First and last indexed entry. */
   from: number;
   to: number;
   readonly runs: Map<string, { readonly published: number[]; readonly all: number[] }>;
-  /** Entries about the events of reviews and corrections, by their folder. */
+  /** Entries about events of reviews and corrections, by the folder of the events. */
   readonly events: Map<string, number[]>;
   readonly cutOvers: number[];
-  /** By the key that an entry names. */
+  /** Entries by the key that they name. */
   readonly signers: Map<string, number[]>;
-  /** Serializes reads. */
+  /** The last read; the next one waits for it. */
   lastRead: Promise<unknown>;
 }
 
@@ -65,7 +65,7 @@ export function chainIndex({ metadata }: ArchiveStorage) {
     await readInto(index, org, sequenceRange(index.to + 1, last), (sequence) => {
       index.to = sequence;
     });
-    // Backwards, so that the range has no gap after an interruption.
+    // Backwards, so that an interruption leaves no gap in the range.
     await readInto(index, org, sequenceRange(from, index.from - 1).reverse(), (sequence) => {
       index.from = sequence;
     });
@@ -91,14 +91,16 @@ export function chainIndex({ metadata }: ArchiveStorage) {
   const sorted = (numbers: readonly number[] = []) => [...numbers].sort((one, other) => one - other);
 
   return {
-    /** The entries of a run from `from` on, and possibly earlier ones. */
+    /** The entries of a run from `from` on. May also return earlier ones. */
     find: async ({ id, org, report }: RunRef, from: number): Promise<IndexedRun> => {
       const { published, all } = (await read(org, from)).runs.get(`${report}/${id}`) ?? NONE;
       return { published: sorted(published), all: sorted(all) };
     },
     /** All entries of an organization that name this key as their signer. */
     findSigned: async (org: string, key: string) => sorted((await read(org, 1)).signers.get(key)),
-    /** The cut-over entries, and the entries about the events of a folder, from `from` on and possibly earlier ones. */
+    /**
+     * The cut-over entries, and the entries about the events of a folder, from `from` on. May also return earlier ones.
+     */
     findEvents: async (org: string, folder: string, from: number) => {
       const { events, cutOvers } = await read(org, from);
       return { cutOvers: sorted(cutOvers), appended: sorted(events.get(folder)) };

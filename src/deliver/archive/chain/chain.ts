@@ -20,14 +20,17 @@ import type { SigningKey } from './signing-key.ts';
 
 type ChainStorage = ArchiveStorage;
 
-/** Public keys of all signers, inside the archive: for convenience; they prove nothing against a tampered archive. */
+/**
+ * Folder in the archive with the public keys of all signers. A convenience: inside a tampered archive they prove
+ * nothing.
+ */
 export const KEYS_FOLDER = '.keys';
 export const chainFolder = (org: string): string => `${requirePathName(org, 'organization')}/.chain`;
 export const checkpointFolder = (org: string): string => `${requirePathName(org, 'organization')}/.checkpoints`;
-/** Padded, so that names sort as numbers do. */
+/** The sequence is padded, so that names sort as numbers do. */
 export const entryFile = (sequence: number): string => `${String(sequence).padStart(9, '0')}.json`;
 
-/** Entries that are read at the same time. */
+/** Entries read at the same time. */
 const CONCURRENCY = 16;
 
 /** The texts of these entries in the given order, read ahead in batches; undefined for absent entries. */
@@ -47,7 +50,7 @@ export async function* readEntries(
 export const sequenceRange = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 
-/** Sequence of the last entry: an exponential, then a binary search that starts at a known entry. */
+/** Sequence of the last entry. Searches exponentially from a known entry, then binary. */
 export async function lastSequence(
   { metadata }: Pick<ChainStorage, 'metadata'>,
   org: string,
@@ -79,8 +82,9 @@ interface Head {
 }
 
 /**
- * The signed hash chain of each organization: `<org>/.chain/<sequence>.json`, each entry with the hash of the previous one.
- * @param readKey called once; again after it threw, or for an entry with an unknown key
+ * The signed hash chain of each organization: `<org>/.chain/<sequence>.json`, each entry with the hash of the previous
+ * one.
+ * @param readKey called once, and again after it threw or when an entry has an unknown key
  * @param isRetired whether the signer of an entry was retired before it, seen from the current key
  */
 export function openChain(
@@ -102,10 +106,10 @@ export function openChain(
     });
     return opening;
   };
-  /** Reads the key again; returns the given one where that fails. */
+  /** Reads the key again. Returns the given key if that fails. */
   const reloadKey = async (key: SigningKey): Promise<SigningKey> => {
     const current = await openKey();
-    // Another call has reloaded it.
+    // Another call has already reloaded it.
     if (current !== key) return current;
     opening = readKey().catch(() => key);
     return opening;
@@ -121,7 +125,7 @@ export function openChain(
   const textOf = async (org: string, sequence: number): Promise<string | undefined> =>
     (await metadata.get(nameOf(org, sequence)))?.toString('utf8');
 
-  /** A key that trusts the signer of this entry. Another process may already sign with a newer key. */
+  /** A key that trusts the signer of this entry: another process may already sign with a newer key. */
   const keyTrusting = async (org: string, sequence: number, text: string): Promise<SigningKey> => {
     const key = await openKey();
     const signer = unverifiedClaim(text)?.key;
@@ -155,7 +159,7 @@ export function openChain(
     const known = heads.get(org) ?? { sequence: 0, sha256: null };
     const sequence = await lastSequence({ metadata }, org, known.sequence);
     const text = sequence === known.sequence ? undefined : await textOf(org, sequence);
-    // A new entry vouches for the previous one: it must be verified.
+    // A new entry vouches for the previous one, so the previous one must be verified.
     const verified = text === undefined ? undefined : await verifyEntry(org, sequence, text);
     const head = verified === undefined ? known : { sequence, sha256: verified.sha256, signer: verified.key };
     heads.set(org, head);
@@ -166,7 +170,7 @@ export function openChain(
     await requireConditionalWrites(storage, 'Signing');
     for (;;) {
       const head = await readHead(org);
-      // After the head, which may have reloaded the key.
+      // Only after the head is read, which may have reloaded the key.
       const key = await openKey();
       await publishKey(key);
       const sequence = head.sequence + 1;
@@ -186,7 +190,7 @@ export function openChain(
       if (content === event) return sequence;
     }
   };
-  /** Serializes the writes of this process, which would only compete for the same sequence. */
+  /** Serializes the writes of this process: in parallel they would only compete for the same sequence. */
   const serialize = <T>(org: string, work: () => Promise<T>): Promise<T> => {
     const result = (lastWrites.get(org) ?? Promise.resolve()).then(work, work);
     lastWrites.set(org, result);
@@ -227,11 +231,11 @@ export function openChain(
         if (sequence === 1) await checkpoint(org);
         return sequence;
       }),
-    /** Signs the current end of the chain, once a day; undefined where today's checkpoint exists, or there is no chain. */
+    /** Signs the current end of the chain, once a day. Undefined if today's checkpoint exists or there is no chain. */
     checkpoint: (org: string) => serialize(org, () => checkpoint(org)),
     /**
-     * The entry with this sequence; undefined when it is absent, or its key was retired before. Throws `archive.corrupt` for
-     * an invalid signature, and `archive.key_unknown` for an entry that names a key which this process does not have (yet).
+     * The entry with this sequence; undefined when it is absent or its key was retired before. Throws `archive.corrupt`
+     * for an invalid signature, and `archive.key_unknown` for an entry whose key this process does not have (yet).
      */
     entry: async (org: string, sequence: number): Promise<ChainEntry | undefined> => {
       const text = await textOf(org, sequence);
@@ -239,7 +243,7 @@ export function openChain(
       const { body, key } = await verifyEntry(org, sequence, text);
       return (await isRetired(org, sequence, key, await openKey())) ? undefined : body;
     },
-    /** Entries with these sequences, without the invalid ones and those of retired keys. Throws `archive.key_unknown`. */
+    /** Entries with these sequences, except invalid ones and those of retired keys. Throws `archive.key_unknown`. */
     entries: async function* (org: string, sequences: readonly number[]): AsyncGenerator<ChainEntry> {
       for await (const { sequence, text } of readEntries({ metadata }, org, sequences)) {
         if (text === undefined) continue;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** Public keys by their ids. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
-/** Hand-overs in the archive, `<from>-<to>.json`. An older version ignores the folder. */
+/** Folder in the archive with hand-overs, `<from>-<to>.json`. Older versions ignore it. */
 export const HAND_OVERS_FOLDER = '.hand-overs';
 
 const bodySchema = z.strictObject({
@@ -14,7 +14,7 @@ const bodySchema = z.strictObject({
   to: z.string(),
   from_key: z.string(),
   to_key: z.string(),
-  /** Why the old key is lost: it could not sign. */
+  /** Why the old key is lost and could not sign. */
   lost: z.string().min(1).optional(),
 });
 const documentSchema = z.strictObject({
@@ -24,8 +24,8 @@ const documentSchema = z.strictObject({
 });
 
 /**
- * A key's period ends with the first entry of its successor. Both have signed this, unless the old key was lost: then only
- * the new one has, and the old one is not trusted for it.
+ * One key's period ends with the first entry of its successor. Both keys have signed this, unless the old key was lost:
+ * then only the new key has, and the old key is not trusted because of it.
  */
 export interface HandOver {
   readonly from: string;
@@ -33,11 +33,11 @@ export interface HandOver {
   readonly keys: PublicKeys;
   /** Why the old key was lost. */
   readonly lost?: string | undefined;
-  /** Its file. */
+  /** The text of its file. */
   readonly text: string;
 }
 
-/** A comment in the file of a key: an older version ignores it. */
+/** A hand-over as a comment in a key's file, so that older versions ignore it. */
 const LINE = /^# docket hand-over (\{.*\})$/gm;
 export const handOverLine = (text: string): string => `# docket hand-over ${text.trim()}\n`;
 
@@ -52,20 +52,20 @@ interface Signer extends PublicKey {
   sign(text: string): string;
 }
 
-/** The text of a hand-over, signed by both keys. */
+/** Makes the text of a hand-over, signed by both keys. */
 export function signHandOver(from: Signer, to: Signer): string {
   const body = { version: 1, from: from.id, to: to.id, from_key: from.publicPem, to_key: to.publicPem } as const;
   const text = signedText(body);
   return `${JSON.stringify({ body, from_signature: from.sign(text), to_signature: to.sign(text) })}\n`;
 }
 
-/** The text that begins a new period without the old key, signed by the new one. */
+/** Makes the text that begins a new period without the old key. Only the new key signs it. */
 export function signKeyBreak(from: PublicKey, to: Signer, lost: string): string {
   const body = { version: 1, from: from.id, to: to.id, from_key: from.publicPem, to_key: to.publicPem, lost } as const;
   return `${JSON.stringify({ body, to_signature: to.sign(signedText(body)) })}\n`;
 }
 
-/** Undefined unless both keys have signed it; the new one alone where the old one was lost. */
+/** Parses a hand-over. Undefined unless both keys have signed it, or only the new key if the old one was lost. */
 export function parseHandOver(text: string, parseKeys: (pem: string) => PublicKeys): HandOver | undefined {
   try {
     const { body, from_signature, to_signature } = documentSchema.parse(JSON.parse(text));
@@ -86,7 +86,7 @@ export function parseHandOver(text: string, parseKeys: (pem: string) => PublicKe
 }
 
 /**
- * The keys before the given ones, by hand-overs.
+ * Finds the keys that precede the given ones, by their hand-overs.
  *
  * @param given trusted keys
  */
@@ -94,17 +94,17 @@ export function keyLineage(given: PublicKeys, handOvers: readonly HandOver[]) {
   const trusted = new Map(given);
   const reached = new Set(given.keys());
   const successors = new Map<string, string>();
-  /** Whether `from` follows `to`, or is the same. */
+  /** Whether `from` follows `to`, or is the same key. */
   const follows = (from: string, to: string): boolean => {
     for (let at: string | undefined = to; at !== undefined; at = successors.get(at)) if (at === from) return true;
     return false;
   };
-  // One round more for each key that handed over to a key of the round before.
+  // Each round finds the keys that handed over to a key found in the round before.
   for (let before = -1; before < successors.size; ) {
     before = successors.size;
     for (const { from, to, keys, lost } of handOvers) {
       const key = keys.get(from);
-      // A stolen old key can sign that it follows the current one.
+      // A stolen old key can sign that it follows the current key: such a loop is ignored.
       if (key === undefined || successors.has(from) || !reached.has(to) || follows(from, to)) continue;
       successors.set(from, to);
       reached.add(from);
@@ -112,10 +112,10 @@ export function keyLineage(given: PublicKeys, handOvers: readonly HandOver[]) {
     }
   }
   return {
-    /** The given keys and those that handed over to them. */
+    /** The given keys, and the keys that handed over to them. */
     trusted: trusted as PublicKeys,
     successorOf: (id: string): string | undefined => successors.get(id),
-    /** How many keys have followed a key; Infinity for a key that did not precede a given one. */
+    /** How many keys have followed this key; Infinity for a key that does not precede a given one. */
     ageOf: (id: string): number => {
       if (!reached.has(id)) return Number.POSITIVE_INFINITY;
       let age = 0;
@@ -125,17 +125,17 @@ export function keyLineage(given: PublicKeys, handOvers: readonly HandOver[]) {
   };
 }
 
-/** The hand-overs in the file of a key. */
+/** The hand-overs in a key's file. */
 export const handOversIn = (text: string, parseKeys: (pem: string) => PublicKeys): readonly HandOver[] =>
   [...text.matchAll(LINE)].flatMap(([, json = '']) => parseHandOver(json, parseKeys) ?? []);
 
-/** An entry that records lost keys in a chain. An older version takes it for files of the organization and ignores it. */
+/** A chain entry that records lost keys. Older versions take it for files of the organization and ignore it. */
 export const keyBreakEntry = (breaks: readonly HandOver[]) => ({
   kind: 'papers' as const,
   files: [],
   why: `key break: ${breaks.map(({ from, to, lost }) => `${from} is lost, ${to} follows: ${lost}`).join('; ')}`,
 });
-/** The lost keys that an entry records; undefined for another entry. */
+/** The lost keys that an entry records; undefined for any other entry. */
 export const keyBreakOf = ({
   kind,
   run,

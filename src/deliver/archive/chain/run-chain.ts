@@ -16,7 +16,7 @@ import { chainIndex } from './chain-index.ts';
 import { type ChainEntry, type ChainFile, entrySchema, verifyDocument } from './signed-document.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** A file of a run with the sequence of its entry in the chain. A shortcut that proves nothing by itself. */
+/** Name of the file with the sequence of the run's chain entry. Only a shortcut: it proves nothing by itself. */
 export const CHAIN_POINTER = 'chain.json';
 const pointerSchema = z.looseObject({ sequence: z.int().positive() });
 
@@ -34,7 +34,7 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
   const index = chainIndex(storage);
   const chain = openChain(storage, readKey, clock, retiredEntries(storage, index));
   const deferred = new Map<string, readonly ChainFile[]>();
-  /** The last call of `record` for a run that has not ended. */
+  /** By run: the last call of `record` that has not ended. */
   const turns = new Map<string, Promise<void>>();
   const runFields = ({ id, report }: RunRef) => ({ run: id, report });
 
@@ -50,7 +50,10 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
     await runFiles.put(CHAIN_POINTER, `${JSON.stringify({ sequence })}\n`);
   };
 
-  /** Falls back to the index where the pointer is missing or wrong: deleting the pointer must not hide a changed manifest. */
+  /**
+   * Finds the run's entry, by the index if the pointer is missing or wrong: deleting the pointer must not hide a
+   * changed manifest.
+   */
   const manifestEntry = async (run: RunRef, files: RunFiles): Promise<ChainEntry | undefined> => {
     const pointer = await readMetadataFile(files, CHAIN_POINTER, pointerSchema).catch(() => undefined);
     const pointed = pointer === undefined ? undefined : await chain.entry(run.org, pointer.sequence);
@@ -73,7 +76,7 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
     });
   };
 
-  /** All hashes that were ever recorded for a run's files, by file name. */
+  /** All hashes that were ever recorded for the run's files, by file name. */
   const recordedHashes = async (run: RunRef, from: number): Promise<ReadonlyMap<string, ReadonlySet<string>>> => {
     const recorded = new Map<string, Set<string>>();
     const { all } = await index.find(run, from);
@@ -85,7 +88,7 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
     }
     return recorded;
   };
-  /** Whether the last entry of retention for the run says that it could not be deleted. */
+  /** Whether the run's last retention entry says that the run could not be deleted. */
   const isDeletionBlocked = async (run: RunRef): Promise<boolean> => {
     const first = await manifestEntry(run, storage.runFiles(run)).catch(() => undefined);
     const { all } = await index.find(run, first?.sequence ?? 1);
@@ -101,7 +104,7 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
   const appendDeferred = async (run: RunRef): Promise<void> => {
     const files = [...(deferred.get(run.id) ?? [])];
     deferred.delete(run.id);
-    // The turn before has taken them along.
+    // The previous turn has already recorded them.
     if (files.length === 0) return;
     try {
       await chain.append(run.org, { kind: 'papers', ...runFields(run), files });
@@ -116,9 +119,11 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
     assertUsable: chain.assertUsable,
     /** Records a run that was just published. */
     recordPublished: (run: RunRef) => recordManifest(run, false),
-    /** Compares a run's manifest with its entry; false without an entry. Throws `archive.corrupt` when they differ. */
+    /**
+     * Compares a run's manifest with its entry. False if there is no entry. Throws `archive.corrupt` when they differ.
+     */
     verifyManifest: async (run: RunRef): Promise<boolean> => (await verify(run)) !== undefined,
-    /** Records files of a run that a dead process wrote and did not record. @returns their number */
+    /** Records files that a process wrote, but could not record before it died. @returns their number */
     recordMissing: async (run: RunRef): Promise<number> => {
       const runFiles = storage.runFiles(run);
       const entry = await verify(run);
@@ -143,12 +148,15 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
     },
     /** Records files of a run together with the next call of `record`. */
     defer,
-    /** Records files of a run that were just written, and the deferred ones: callers that wait for a turn share one entry. */
+    /**
+     * Records files of a run that were just written, together with the deferred ones. Callers that wait for a turn
+     * share one entry.
+     */
     record: async (run: RunRef, written: readonly ChainFile[]): Promise<void> => {
       defer(run, written);
       const turn = (turns.get(run.id) ?? Promise.resolve()).then(
         () => appendDeferred(run),
-        // Its files are deferred again: nobody's message leaves before they are recorded.
+        // A failed turn has deferred its files again. No message may leave before they are recorded.
         () => appendDeferred(run),
       );
       turns.set(run.id, turn);
@@ -159,7 +167,7 @@ export function runChain(storage: ArchiveStorage, readKey: () => Promise<Signing
       }
     },
     isDeletionBlocked,
-    /** Records that retention deletes the run, or could not. */
+    /** Records that retention deletes the run, or could not delete it. */
     recordRemoval: async (run: RunRef, kind: 'removed' | 'kept', why: string): Promise<void> => {
       await chain.append(run.org, { kind, ...runFields(run), files: [], why });
     },
@@ -173,11 +181,11 @@ export type RunChain = ReturnType<typeof runChain>;
 export const toChainFile = (name: string, bytes: string | Uint8Array): ChainFile => ({ name, sha256: sha256(bytes) });
 
 /**
- * The periods of keys: in each chain, the period of a key ends with the first entry of a later key. What it signs after that
- * does not count, so that a stolen old key is worth nothing.
+ * The periods of keys: in each chain, the period of a key ends with the first entry of a later key. Entries that the
+ * key signs afterwards do not count, so that a stolen old key is worthless.
  */
 function retiredEntries(storage: ArchiveStorage, index: Pick<ReturnType<typeof chainIndex>, 'findSigned'>) {
-  /** Sequences of the first entries, by organization and key. */
+  /** Sequence of each key's first entry, by organization and key. */
   const begins = new Map<string, number>();
 
   const firstSigned = async (org: string, key: string, { trusted }: SigningKey): Promise<number> => {
@@ -185,7 +193,7 @@ function retiredEntries(storage: ArchiveStorage, index: Pick<ReturnType<typeof c
     const known = begins.get(name);
     if (known !== undefined) return known;
     for await (const { sequence, text } of readEntries(storage, org, await index.findSigned(org, key))) {
-      // The index does not verify: anyone can write an entry that names the key.
+      // The index does not verify, and anyone can write an entry that names the key.
       const read = text === undefined ? 'missing' : verifyDocument('chain entry', text, entrySchema, trusted);
       if (typeof read === 'string' || read.body.org !== org || read.body.sequence !== sequence) continue;
       begins.set(name, sequence);
@@ -194,7 +202,7 @@ function retiredEntries(storage: ArchiveStorage, index: Pick<ReturnType<typeof c
     return Number.POSITIVE_INFINITY;
   };
 
-  /** Whether an entry was signed after the period of its key, seen from the current key. */
+  /** Whether an entry was signed after the period of its key had ended, seen from the current key. */
   return async (org: string, sequence: number, signer: string, current: SigningKey): Promise<boolean> => {
     const age = current.ageOf(signer);
     for (const id of current.trusted.keys())

@@ -6,12 +6,13 @@ import type { PublicKeys, SigningKey } from './signing-key.ts';
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
 const chainFileSchema = z.strictObject({ name: z.string(), sha256: digestSchema });
-/** A file in the chain, by its name in the run's folder or in the organization's folder. */
+/** A file in the chain, named relative to the run's or the organization's folder. */
 export type ChainFile = z.infer<typeof chainFileSchema>;
 
 /**
- * The stored kinds of entries. `sealed`: a run was published, with the hash of its manifest. `papers`: metadata files of a
- * run were written. `removed`: retention deletes the run. `kept`: it could not. `checkpoint`: a checkpoint was written.
+ * The stored kinds of entries. `sealed`: a run was published, with the hash of its manifest. `papers`: metadata files
+ * of a run were written. `removed`: retention deletes the run. `kept`: retention could not delete it. `checkpoint`: a
+ * checkpoint was written.
  */
 const eventShape = {
   kind: z.enum(['sealed', 'papers', 'removed', 'kept', 'checkpoint']),
@@ -19,7 +20,10 @@ const eventShape = {
   run: z.string().optional(),
   files: z.array(chainFileSchema),
   why: z.string().optional(),
-  /** Recorded by a later process, because the writer of the files had died: proves their content at `at` only. */
+  /**
+   * Present if a later process recorded the files because their writer had died. Then the entry proves their content
+   * only at `at`.
+   */
   late: z.literal(true).optional(),
 };
 const eventSchema = z.strictObject(eventShape);
@@ -40,7 +44,7 @@ export const checkpointSchema = z.strictObject({
   version: z.literal(1),
   org: z.string(),
   day: z.iso.date(),
-  /** The last entry at that time, and the SHA-256 of its file. */
+  /** Sequence of the last entry at that time, and the SHA-256 of its file. */
   sequence: z.int().positive(),
   head: digestSchema,
   at: z.iso.datetime(),
@@ -50,10 +54,10 @@ export type Checkpoint = z.infer<typeof checkpointSchema>;
 type DocumentKind = 'chain entry' | 'checkpoint';
 const signedSchema = z.strictObject({ body: z.unknown(), key: z.string(), signature: z.string() });
 
-/** Starts with the kind, so that a signature of one kind is invalid for another. */
+/** The text begins with the kind, so that a signature of one kind is invalid for another. */
 const signedText = (kind: DocumentKind, body: unknown): string => `docket ${kind} 1\n${JSON.stringify(body)}`;
 
-/** The text of a signed document's file. */
+/** Makes the text of a signed document's file. */
 export const signDocument = (kind: DocumentKind, body: ChainEntry | Checkpoint, key: SigningKey): string =>
   `${JSON.stringify({ body, key: key.id, signature: key.sign(signedText(kind, body)) })}\n`;
 
@@ -65,7 +69,7 @@ export interface SignedDocument<T> {
   readonly sha256: string;
 }
 
-/** Key and body of a document without verifying the signature. Use it for lookups only. */
+/** Key and body of a document, without verifying the signature. Use it for look-ups only. */
 export function unverifiedClaim(text: string): { readonly key: string; readonly body: unknown } | undefined {
   try {
     const { key, body } = signedSchema.parse(JSON.parse(text));
@@ -75,7 +79,7 @@ export function unverifiedClaim(text: string): { readonly key: string; readonly 
   }
 }
 
-/** The document, if one of these keys has signed it; otherwise the reason as a text. */
+/** The document, if one of these keys has signed it; otherwise the reason why not, as text. */
 export function verifyDocument<T>(
   kind: DocumentKind,
   text: string,
@@ -89,7 +93,7 @@ export function verifyDocument<T>(
     return 'invalid JSON';
   }
   const signed = signedSchema.safeParse(parsed);
-  // Only one serialization is valid: otherwise bytes outside the signed text could change.
+  // Only one serialization is valid: otherwise bytes outside the signed text could be changed.
   if (!signed.success || text !== `${JSON.stringify(parsed)}\n`) return 'not in the form that Docket writes';
   const { body, key, signature } = signed.data;
   const publicKey = keys.get(key);

@@ -18,11 +18,11 @@ export type { PublicKeys } from './hand-over.ts';
 export interface SigningKey {
   readonly id: string;
   readonly publicPem: string;
-  /** Its own public key and those of earlier keys. */
+  /** Its own public key, and the public keys of earlier keys. */
   readonly trusted: PublicKeys;
-  /** From earlier keys to this one. */
+  /** The hand-overs from earlier keys to this one. */
   readonly handOvers: readonly HandOver[];
-  /** How many keys have followed a key; Infinity for one that did not hand over. */
+  /** How many keys have followed a key; Infinity for a key that did not hand over. */
   readonly ageOf: (id: string) => number;
   /** Base64. */
   sign(text: string): string;
@@ -30,7 +30,7 @@ export interface SigningKey {
 
 const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
 
-/** 16 hex digits of the SHA-256 of the key's DER form. */
+/** Id of a key: 16 hex digits of the SHA-256 of its DER form. */
 const keyId = (key: KeyObject): string => sha256(key.export({ type: 'spki', format: 'der' })).slice(0, 16);
 
 const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
@@ -68,13 +68,13 @@ export const parsePublicKeys = (text: string, where: string): PublicKeys =>
     ),
   );
 
-/** The hand-overs in the file of a key, public or private. */
+/** The hand-overs in a public or private key file. */
 export const parseHandOvers = (text: string, where: string): readonly HandOver[] =>
   handOversIn(text, (pem) => parsePublicKeys(pem, where));
 
 /**
- * An Ed25519 private key in PEM form, followed by the public keys of earlier keys, whose signatures stay trusted. Throws
- * `config.invalid` without the text.
+ * Parses an Ed25519 private key in PEM form, followed by the public keys of earlier keys, whose signatures stay
+ * trusted. Throws `config.invalid`, which never contains the text.
  */
 export function parseSigningKey(pem: Secret, where: string): SigningKey {
   const expected = 'one Ed25519 private key in PEM form, then the public keys of earlier keys';
@@ -94,21 +94,21 @@ export function parseSigningKey(pem: Secret, where: string): SigningKey {
   };
 }
 
-/** A key file and its public part. */
+/** The texts of a key file and of its public part. */
 interface KeyFiles {
   readonly pem: string;
   readonly publicPem: string;
 }
 
-/** @param previous hands over to the new key; its public keys are appended */
+/** Generates a key. @param previous hands over to the new key, which keeps its public keys as trusted */
 export const generateSigningKey = (previous?: SigningKey): KeyFiles =>
   generateAfter(previous, (next) => (previous === undefined ? [] : [signHandOver(previous, next)]));
 
 /**
- * The new key after the private key was lost. Throws `config.invalid`.
+ * Generates a key after the private key was lost. Throws `config.invalid`.
  *
- * @param publicPem the public part of the lost key; its own key is the first one
- * @param reason why it is lost
+ * @param publicPem public part of the lost key, with its own public key first
+ * @param reason why the key is lost
  */
 export function generateAfterLoss(publicPem: string, where: string, reason: string): KeyFiles {
   const trusted = parsePublicKeys(publicPem, where);

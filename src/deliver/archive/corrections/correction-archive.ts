@@ -9,47 +9,47 @@ import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { type CorrectionEvent, correctionEventSchema } from './correction-event.ts';
 
 /**
- * Folder in the archive: `<org>/<report>/<run>/figures/<sha256>.json`, and `events/<number>.json` beside it; `files/<sha256>`:
- * what outputs were made from.
+ * Folder in the archive: `<org>/<report>/<run>/` with `figures/<sha256>.json`, `events/<number>.json`, and
+ * `files/<sha256>`, from which outputs were made.
  */
 export const CORRECTIONS_FOLDER = '.corrections';
 
 const FIGURES_FILE = /^figures\/([0-9a-f]{64})\.json$/;
 const EVENT_FILE = /^events\/(\d{6})\.json$/;
 
-/** A run with files here. */
+/** A run that has files here. */
 export interface WatchedRun {
   readonly run: RunRef;
-  /** SHA-256 (hex) of its stored figures. One of them is that of its manifest, where the run is published. */
+  /** SHA-256 (hex) of its stored figures. If the run is published, its manifest names one of them. */
   readonly figures: readonly string[];
   /** Number of its last event; 0 before the first. */
   readonly lastEvent: number;
 }
 
 /**
- * The figures of delivered editions, and what was found and decided about them. Files are written once. Throws
+ * Stores the figures of delivered editions, and what was found and decided about them. Files are written once. Throws
  * `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  */
 export interface CorrectionArchive {
   /** Stores the figures of a run that is about to be published. @returns their SHA-256, for the manifest */
   putFigures(run: RunRef, text: string): Promise<string>;
-  /** Undefined where they are not stored. Throws `archive.corrupt` where they have changed. */
+  /** The stored figures; undefined if there are none. Throws `archive.corrupt` if they have changed. */
   getFigures(run: RunRef, hash: string): Promise<Buffer | undefined>;
-  /** Stores a file that an output of the run is made from. @returns its SHA-256 */
+  /** Stores a file from which an output of the run is made. @returns its SHA-256 */
   putFile(run: RunRef, bytes: Uint8Array): Promise<string>;
-  /** Throws `archive.corrupt` where it is missing or has changed. */
+  /** Reads such a file. Throws `archive.corrupt` if it is missing or has changed. */
   getFile(run: RunRef, hash: string): Promise<Buffer>;
   /** All events of a run, in order. */
   events(run: RunRef): Promise<readonly CorrectionEvent[]>;
   /**
-   * Appends an event under number `seq`, the last number + 1; where events are signed it may get a higher one. Of several
-   * processes one succeeds.
+   * Appends an event under number `seq`, the last number + 1. If events are signed, it may get a higher number. Only
+   * one of several processes succeeds.
    * @returns false when another event has this number
    */
   append(run: RunRef, event: CorrectionEvent): Promise<boolean>;
-  /** All runs with files; one listing. */
+  /** All runs with files here. Costs one listing. */
   list(): Promise<readonly WatchedRun[]>;
-  /** Deletes what is stored of a run. */
+  /** Deletes everything stored for a run. */
   delete(run: RunRef): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function correctionArchive(storage: ArchiveStorage, signing?: EventSignin
   const log = eventLog(storage, 'A correction', signing);
   return {
     putFigures: async (run, text) => {
-      // Of a run that nobody could correct.
+      // Otherwise nobody could correct the run later.
       await log.assertUsable(run.org);
       const hash = sha256(text);
       await metadata.putIfAbsent(`${correctionFolder(run)}/figures/${hash}.json`, text);

@@ -11,21 +11,22 @@ import { cutOverHint, type EventSigning } from './event-signing.ts';
 const EVENT_FILE = /^(\d{6})\.json$/;
 const CONCURRENCY = 8;
 
-/** The bytes of an event that counts. */
+/** The bytes of an event that counts, with its number. */
 export interface StoredEvent {
   readonly seq: number;
   readonly bytes: Buffer;
 }
 
-/** An event that is none for the reader of the log. */
+/** An event that readers of the log skip. */
 export interface EventMark {
   readonly textOf: (seq: number) => string;
   readonly isMark: (event: StoredEvent) => boolean;
 }
 
 /**
- * Numbered events, `events/000001.json` in a folder: each is written once, under the next number or not at all. With a
- * signing key, and after the cut-over of the organization, only those count that the chain records.
+ * A log of numbered events, `events/000001.json` in a folder. Each is written once, under the next number or not at
+ * all. With a signing key, and after the organization's cut-over to signed events, only events that the chain records
+ * count.
  */
 export function eventLog(
   storage: ArchiveStorage,
@@ -47,12 +48,12 @@ export function eventLog(
     if (expected === undefined || expected === got) return { seq, bytes };
     throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${expected}, as in the chain`, got });
   };
-  /** Undefined before the cut-over, and without a key. */
+  /** The recorded events; undefined before the cut-over and without a key. */
   const recorded = async (org: string, folder: string): Promise<readonly StoredEvent[] | undefined> => {
     const events = await signing?.recorded(org, folder);
     return events && mapWithConcurrency(events, CONCURRENCY, (event) => read(folder, event.seq, event.sha256));
   };
-  /** Writes and records an event. @returns its number; undefined where another event came first */
+  /** Writes and records an event. @returns its number; undefined when another event came first */
   const putSigned = async (
     org: string,
     folder: string,
@@ -60,7 +61,7 @@ export function eventLog(
     textOf: (seq: number) => string,
     sign: EventSigning,
   ): Promise<number | undefined> => {
-    // Past events that do not count: a process died before it recorded them, or somebody else wrote them.
+    // Skips events that do not count: their process died before it recorded them, or somebody else wrote them.
     const seq = Math.max(after, ...(await numbers(folder))) + 1;
     const text = textOf(seq);
     if (!(await metadata.putIfAbsent(eventPath(folder, seq), text))) return undefined;
@@ -80,8 +81,8 @@ export function eventLog(
 
   return {
     /**
-     * Throws `archive.unconditional` where the store would lose one of two events that are appended at once, and
-     * `archive.key_unknown` where the events of the organization are signed and this process has no key.
+     * Throws `archive.unconditional` if the store could lose one of two events appended at once, and
+     * `archive.key_unknown` if the organization's events are signed and this process has no key.
      */
     assertUsable: async (org: string): Promise<void> => {
       await requireConditionalWrites(storage, what);
@@ -92,21 +93,21 @@ export function eventLog(
         next: 'Set DOCKET_SIGNING_KEY for this process: `docket doctor` checks it.',
       });
     },
-    /** The events that count, in order; before the cut-over those of all files. Throws `archive.corrupt`. */
+    /** The events that count, in order. Before the cut-over, every file is such an event. Throws `archive.corrupt`. */
     events: async (org: string, folder: string): Promise<readonly StoredEvent[]> => {
       const known = await recorded(org, folder);
       if (known !== undefined) return known;
       const found = await numbers(folder);
-      // What a missing event of a review decided is not known.
+      // A review must not continue without a missing event: nobody knows what that event decided.
       const expected = what === 'A review' ? sequenceRange(1, Math.max(0, ...found)) : found;
       return mapWithConcurrency(expected, CONCURRENCY, (seq) => read(folder, seq));
     },
     /**
-     * Appends an event to those that the caller knows.
+     * Appends an event after those that the caller knows.
      *
-     * @param after number of the last one that it knows, except that of `mark`; 0: none
-     * @param textOf the event with its number
-     * @param mark an event that precedes the first signed one
+     * @param after number of the last event that the caller knows, apart from `mark`; 0: none
+     * @param textOf makes the event's text for a number
+     * @param mark an event to put before the first signed one
      * @returns false when another event came first
      */
     append: async (
@@ -121,7 +122,7 @@ export function eventLog(
         const [seq, text] = [after + 1, textOf(after + 1)];
         if (!(await metadata.putIfAbsent(eventPath(folder, seq), text))) return false;
         const since = await signing?.recorded(org, folder);
-        // The cut-over came in between, and did not see it.
+        // The cut-over happened in between, and missed this event.
         if (signing === undefined || since === undefined || since.some((event) => event.seq === seq)) return true;
         return recordWritten(org, folder, seq, text, since.at(-1)?.seq ?? 0, signing);
       }
@@ -135,7 +136,7 @@ export function eventLog(
       }
       return (await putSigned(org, folder, last, textOf, signing)) !== undefined;
     },
-    /** Appends the mark alone, unless it is there; nothing before the cut-over. */
+    /** Appends only the mark, unless it is already there. Does nothing before the cut-over. */
     putMark: async (org: string, folder: string, mark: EventMark): Promise<void> => {
       const known = await recorded(org, folder);
       if (signing === undefined || known === undefined || known.some(mark.isMark)) return;

@@ -7,7 +7,7 @@ export interface RecordedEvent {
   readonly sha256: string;
 }
 
-/** `.reviews/<org>/<report>/<run>/events/000001.json`, and the same below `.corrections/`. */
+/** Path of an event's file: `.reviews/<org>/<report>/<run>/events/000001.json`, or the same below `.corrections/`. */
 const EVENT_PATH = /^(\.(?:reviews|corrections)\/[^/]+\/[^/]+\/[^/]+)\/events\/(\d{6})\.json$/;
 const CUT_OVER = /^events before the cut-over: \d+$/;
 const APPENDED = /^event after (\d+)$/;
@@ -16,21 +16,22 @@ const DELETED = /^deleted (\.(?:reviews|corrections)\/\S+)$/;
 export const eventPath = (folder: string, seq: number): string =>
   `${folder}/events/${String(seq).padStart(6, '0')}.json`;
 
-/** Folder and number of an event's file; undefined for another file. */
+/** Folder and number of an event's file; undefined for any other file. */
 export function parseEventPath(name: string): { readonly folder: string; readonly seq: number } | undefined {
   const [, folder, digits] = EVENT_PATH.exec(name) ?? [];
   return folder === undefined ? undefined : { folder, seq: Number(digits) };
 }
 
 /**
- * Entries about events have no run: an older version takes them for files of the organization and ignores them.
+ * The chain entry that begins the record of events. Such entries name no run: older versions take them for files of the
+ * organization and ignore them.
  */
 export const cutOverEntry = (files: readonly ChainFile[]) => ({
   kind: 'papers' as const,
   files: [...files],
   why: `events before the cut-over: ${files.length}`,
 });
-/** @param after number of the event that it follows; 0: none */
+/** The chain entry for an appended event. @param after number of the event that it follows; 0: none */
 export const appendedEntry = (file: ChainFile, after: number) => ({
   kind: 'papers' as const,
   files: [file],
@@ -40,7 +41,7 @@ export const deletedEntry = (folder: string) => ({ kind: 'papers' as const, file
 
 type EventEntry = Pick<ChainEntry, 'kind' | 'run' | 'files' | 'why'>;
 
-/** Folders that an entry is about; `cutOver` for the entry that begins the record. */
+/** The folders that an entry is about; `cutOver` for the entry that begins the record. */
 export function subjectsOf({ kind, run, files, why = '' }: EventEntry): 'cutOver' | readonly string[] {
   if (kind !== 'papers' || run !== undefined) return [];
   if (CUT_OVER.test(why)) return 'cutOver';
@@ -50,8 +51,9 @@ export function subjectsOf({ kind, run, files, why = '' }: EventEntry): 'cutOver
 }
 
 /**
- * The events of an organization that count, from the entries of its chain in order. Before the first cut-over entry no event
- * is recorded. An event counts if it follows the last one that counts: of two processes that decide at once, one does.
+ * Works out the events of an organization that count, from its chain entries in order. Before the first cut-over entry,
+ * no event is recorded. Later, an event counts if it follows the last one that counts: when two processes decide at
+ * once, only one decision counts.
  */
 export function createEventRecord() {
   const folders = new Map<string, RecordedEvent[]>();

@@ -12,19 +12,19 @@ import {
   type RecordedEvent,
 } from './event-record.ts';
 
-/** Tells processes without a key that the events of an organization are signed. */
+/** Name of the file that shows processes without a key that the organization's events are signed. */
 export const cutOverHint = (org: string): string => `.reviews/.signed/${requirePathName(org, 'organization')}.json`;
 
-/** The events of reviews and corrections in the signed chain of their organization. */
+/** Records the events of reviews and corrections in the signed chain of their organization. */
 export interface EventSigning {
-  /** The events of a folder that count; undefined before the cut-over, when all do. */
+  /** The events of a folder that count; undefined before the cut-over, when every event counts. */
   recorded(org: string, folder: string): Promise<readonly RecordedEvent[] | undefined>;
   /** Records an event that was just written. @param after number of the event that it follows */
   record(org: string, file: ChainFile, after: number): Promise<void>;
-  /** Records that all events of a folder are deleted; nothing before the cut-over. */
+  /** Records that all events of a folder are deleted. Does nothing before the cut-over. */
   recordDeletion(org: string, folder: string): Promise<void>;
   isCutOver(org: string): Promise<boolean>;
-  /** Records the events before it; from here on an event without an entry is absent. */
+  /** Records all existing events. From here on, an event without a chain entry does not count. */
   cutOver(org: string, files: readonly ChainFile[]): Promise<void>;
 }
 
@@ -33,13 +33,13 @@ export function eventSigning(
   chain: Pick<ReturnType<typeof openChain>, 'append' | 'entries'>,
   index: Pick<ReturnType<typeof chainIndex>, 'findEvents'>,
 ): EventSigning {
-  /** The verified cut-over entries, which may be large. */
+  /** The verified cut-over entries by organization. They may be large. */
   const cutOvers = new Map<string, { readonly sequence: number; readonly files: readonly ChainFile[] }>();
 
   const firstCutOver = async (org: string, folder: string) => {
     const known = cutOvers.get(org);
     if (known !== undefined) return { known, appended: (await index.findEvents(org, folder, known.sequence)).appended };
-    // From the beginning: only the first one counts.
+    // Reads from the beginning: only the first cut-over entry counts.
     const { cutOvers: sequences, appended } = await index.findEvents(org, folder, 1);
     for await (const { sequence, files } of chain.entries(org, sequences)) {
       cutOvers.set(org, { sequence, files });

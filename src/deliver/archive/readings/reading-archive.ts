@@ -9,7 +9,9 @@ import { requirePathName } from '../path-names.ts';
 import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage } from '../storage/archive-storage.ts';
 
-/** Folder in the archive: `<org>/<day>/<question>.json`, and `asked/<question>.<n>.json` beside it. */
+/**
+ * Folder in the archive: `<org>/<day>/<question>.json` for readings, `<org>/<day>/asked/<question>.<n>.json` for calls.
+ */
 export const READINGS_FOLDER = '.readings';
 
 const DAY_PATTERN = /^\d{4}-\d{2}-\d{2}$/;
@@ -25,24 +27,24 @@ const endSchema = z.looseObject({
   next_at: instantSchema.optional(),
 });
 
-/** A call for a question, of any process; its end is absent while it runs, and where its process died. */
+/** An API call for a reading, by any process. `end` is absent while the call runs, or if its process died. */
 export interface AskedCall {
   /** From 1. */
   readonly number: number;
-  /** Epoch ms, by the clock of its process. */
+  /** Epoch ms, by the clock of the calling process. */
   readonly askedAt: number;
-  /** Until then no other process asks; epoch ms. */
+  /** No other process calls before then; epoch ms. */
   readonly until: number;
   readonly end?: {
     readonly at: number;
     readonly code: string;
     readonly message: string;
-    /** Of a bad answer: when the service is asked again, epoch ms. Earlier versions do not record it. */
+    /** After a bad response: when to call again, epoch ms. Older versions do not record it. */
     readonly nextAt?: number | undefined;
   };
 }
 
-/** A question of a day. */
+/** Identifies one question on one day. */
 export interface QuestionRef {
   readonly org: string;
   /** YYYY-MM-DD. */
@@ -50,27 +52,30 @@ export interface QuestionRef {
   readonly question: string;
 }
 
-/** What the names of the files show of one question of a day. */
+/** The state of a question on a day, as the file names alone show it. */
 export interface QuestionState extends QuestionRef {
   readonly stored: boolean;
-  /** Number of calls that were claimed. */
+  /** Number of claimed calls. */
   readonly asked: number;
 }
 
-/** The readings of an archive. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`. */
+/** The archived readings. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`. */
 export interface ReadingArchive {
   /** A folder or an `s3:` URL, for messages. */
   readonly location: string;
   get(ref: QuestionRef): Promise<Reading | undefined>;
-  /** Stores the reading, unless there is one; of several processes one succeeds. @returns whether this one was stored */
+  /**
+   * Stores the reading unless one exists. Only one of several processes succeeds. @returns whether this process stored
+   * it
+   */
   putIfAbsent(reading: Reading): Promise<boolean>;
-  /** The last call for a question; undefined before the first. */
+  /** The last call for a question; undefined before the first one. */
   lastAsked(ref: QuestionRef): Promise<AskedCall | undefined>;
   /** Claims call `number` for this process; false when another process has claimed it. */
   claim(ref: QuestionRef, call: Omit<AskedCall, 'end'>): Promise<boolean>;
-  /** Records that a claimed call gave no reading. */
+  /** Records that a claimed call produced no reading. */
   fail(ref: QuestionRef, number: number, end: NonNullable<AskedCall['end']>): Promise<void>;
-  /** All questions of an organization, or of one of its days, that were asked or stored; sorted by day and question. */
+  /** All questions of an organization, or of one of its days, with a call or a reading. Sorted by day and question. */
   list(org: string, day?: string): Promise<readonly QuestionState[]>;
 }
 
@@ -81,13 +86,13 @@ const storedName = ({ org, day, question }: QuestionRef): string =>
 const askedName = ({ org, day, question }: QuestionRef, number: number, end = ''): string =>
   `${folderOf(org, day)}/asked/${requirePathName(question, 'question')}.${String(number).padStart(3, '0')}${end}.json`;
 
-/** The text of a reading, with a hash that shows accidents. */
+/** The file text of a reading. Its hash reveals accidental changes. */
 export function readingText(reading: Reading): string {
   const text = JSON.stringify(reading);
   return `${JSON.stringify({ ...reading, sha256: sha256(text) }, null, 2)}\n`;
 }
 
-/** Throws `archive.corrupt` for what is no reading, was changed, or belongs elsewhere. */
+/** Parses a reading's file. Throws `archive.corrupt` if it is invalid, was changed, or belongs to another place. */
 export function parseReading(location: string, { org, day, question }: QuestionRef, bytes: Buffer): Reading {
   const name = `${folderOf(org, day)}/${question}.json`;
   const { sha256: expected, ...reading } = parseMetadata(location, name, bytes, z.looseObject({ sha256: z.string() }));
@@ -105,7 +110,7 @@ export function parseReading(location: string, { org, day, question }: QuestionR
   return Object.freeze(parsed);
 }
 
-/** The organization, day and question of a file below the folder of all readings; undefined for foreign files. */
+/** Organization, day and question from a file name below `READINGS_FOLDER`; undefined for foreign files. */
 export function parseReadingName(name: string): (QuestionRef & { readonly call?: number }) | undefined {
   const [org = '', day = '', ...rest] = name.split('/');
   if (!DAY_PATTERN.test(day)) return undefined;
@@ -165,7 +170,7 @@ export function readingArchive({ metadata, location }: ArchiveStorage): ReadingA
             }),
       };
     },
-    // The id tells two claims of the same moment apart, also after a lost reply of the store.
+    // The id distinguishes two claims of the same moment, even if the store's reply is lost.
     claim: (ref, { number, askedAt, until }) =>
       metadata.putIfAbsent(
         askedName(ref, number),
@@ -181,11 +186,11 @@ export function readingArchive({ metadata, location }: ArchiveStorage): ReadingA
   };
 }
 
-/** The last instant of a civil day anywhere: readings expire only after it. */
+/** The last instant of a civil day in any time zone: readings expire only after it. */
 const endOfDayEverywhere = (day: string): number => Date.parse(day) + DAY_MS + 12 * HOUR_MS;
 
 /**
- * Deletes the readings that are older than the retention of their organization. Safe to interrupt and to run twice at once.
+ * Deletes readings older than their organization's retention. Safe to interrupt and to run in two processes at once.
  * @param retainedSince epoch ms; undefined: no limit
  * @returns the number of deleted days
  */

@@ -10,7 +10,7 @@ import { parseMetadata } from '../run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { REVIEWS_FOLDER, type ReviewArchive } from './review-archive.ts';
 
-/** Folder of the open reviews, beside those of the organizations: its dot keeps it apart from them. */
+/** Folder of the open reviews. Its leading dot distinguishes it from the folders of organizations. */
 export const OPEN_FOLDER = `${REVIEWS_FOLDER}/.open`;
 const OPEN_FILE = 'order.json';
 const MAX_EVENTS = 999_999;
@@ -34,27 +34,27 @@ const isMark = ({ bytes }: StoredEvent): boolean => {
 };
 
 /**
- * An event before the first signed one, which is none for people. A version that does not know signed events cannot read it:
- * it takes nothing of this review for approved.
+ * An event before the first signed one, which readers skip. A version that does not know signed events fails to read
+ * it, so it treats nothing in this review as approved.
  */
 const markAt = (at: number) => ({
   textOf: (seq: number): string => `${JSON.stringify({ seq, at, type: 'signed', id: randomUUID() })}\n`,
   isMark,
 });
 
-/** The path of a file of a review, without leaving its folder. Throws `archive.unwritable`. */
+/** The path of a review's file. Throws `archive.unwritable` for a name that would leave the review's folder. */
 function fileName(run: RunRef, name: string): string {
   const steps = name.split('/');
   const file = steps.pop() ?? '';
-  // Names such as manifest.json are those of the files here, not reserved ones.
+  // A review may have its own manifest.json and the like, so reserved names are allowed here.
   if (!/^[a-z0-9][a-z0-9._-]*$/.test(file)) requireArtifactName(file);
   return [reviewFolder(run), ...steps.map((step) => requirePathName(step, 'folder')), file].join('/');
 }
 
 /**
- * The reviews of an archive.
+ * Opens the reviews of an archive.
  *
- * @param eventSchema reads a stored event; it has `seq`
+ * @param eventSchema parses a stored event, which has `seq`
  * @param signing absent without a signing key
  */
 export function createReviewArchive<Event extends { readonly seq: number; readonly at: number }>(
@@ -81,7 +81,7 @@ export function createReviewArchive<Event extends { readonly seq: number; readon
       if (event.seq !== seq || !Number.isInteger(seq) || seq < 1 || seq > MAX_EVENTS)
         throw new DocketError('internal.defect', `An event of a review has the number ${event.seq}, not ${seq}.`);
       await assertUsable(run);
-      // The id tells two equal events apart, also after a lost reply of the store.
+      // The id distinguishes two equal events, even if the store's reply is lost.
       const id = randomUUID();
       const textOf = (number: number) => `${JSON.stringify({ ...event, seq: number, id })}\n`;
       return log.append(run.org, reviewFolder(run), seq - 1, textOf, markAt(event.at));
@@ -108,7 +108,7 @@ export function createReviewArchive<Event extends { readonly seq: number; readon
       for (const batch of batchesOf(names, CONCURRENCY)) {
         const files = await mapWithConcurrency(batch, CONCURRENCY, (name) => metadata.get(`${OPEN_FOLDER}/${name}`));
         for (const [index, bytes] of files.entries()) {
-          // Closed since the listing.
+          // The review was closed after the listing.
           if (bytes === undefined) continue;
           let opened: z.infer<typeof openSchema>;
           try {
@@ -121,7 +121,7 @@ export function createReviewArchive<Event extends { readonly seq: number; readon
           yield { run: { id: run, org, report }, order };
         }
       }
-      // At the end: one that is unreadable must not stop the others.
+      // Thrown at the end: one unreadable review must not hide the others.
       if (unreadable.length > 0) throw unreadable[0];
     },
     markSigned: (run, at) => log.putMark(run.org, reviewFolder(run), markAt(at)),

@@ -6,7 +6,7 @@ import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { OPEN_FOLDER, reviewFolder } from './create-review-archive.ts';
 import { REVIEWS_FOLDER } from './review-archive.ts';
 
-/** `<org>/<report>/<run>/…`, not the folder of the open reviews, which begins with a dot. */
+/** `<org>/<report>/<run>/…`. Does not match the folder of open reviews, which begins with a dot. */
 const REVIEW_FILE = /^([^/.][^/]*)\/([^/]+)\/([^/]+)\/(?:events\/(\d{6})\.json$)?/;
 
 const eventSchema = z.object({ at: z.number() });
@@ -17,8 +17,8 @@ interface FoundReview {
 }
 
 /**
- * Deletes the reviews that have ended longer ago than the retention of their organization, once their run is not in the
- * archive. Safe to interrupt and to run twice at once.
+ * Deletes reviews that ended longer ago than their organization's retention, once their run is no longer in the
+ * archive. Safe to interrupt and to run in two processes at once.
  *
  * @param retainedSince epoch ms; undefined: no limit
  * @param signing records each deletion first
@@ -32,7 +32,7 @@ export async function deleteExpiredReviews(
 ): Promise<number> {
   const { metadata } = storage;
   const names = await metadata.list(REVIEWS_FOLDER);
-  // After the listing: a review is opened before it has any other file.
+  // Listed after the files: a review is marked as open before it has any other file.
   const open = new Set((await metadata.list(OPEN_FOLDER)).map((name) => name.slice(0, name.indexOf('/'))));
   let deleted = 0;
   for (const { run, lastEvent } of reviewsIn(names)) {
@@ -63,10 +63,10 @@ function reviewsIn(names: readonly string[]): Iterable<FoundReview> {
   return found.values();
 }
 
-/** Epoch ms of an event. Throws `archive.corrupt`. */
+/** When an event happened, epoch ms. Throws `archive.corrupt`. */
 async function timeOf(folder: string, seq: number, { metadata, location }: ArchiveStorage): Promise<number> {
   const name = `${folder}/events/${String(seq).padStart(6, '0')}.json`;
   const bytes = await metadata.get(name);
-  // Another process deletes it now.
+  // Another process is deleting it.
   return bytes === undefined ? 0 : parseMetadata(location, name, bytes, eventSchema).at;
 }

@@ -15,7 +15,7 @@ function assertSha256(artifact: Artifact, actual: string): void {
 
 const throwMissing = (artifact: Artifact) => throwMissingFile(dirname(artifact.path), artifact.name);
 
-/** An artifact's bytes, compared with its hash when they are used. Throws `archive.corrupt`, `archive.unreachable`. */
+/** Reads an artifact's bytes and compares them with its hash. Throws `archive.corrupt`, `archive.unreachable`. */
 export async function artifactBytes(artifact: Artifact): Promise<Buffer> {
   const bytes = await readFile(artifact.path).catch(throwMissing(artifact));
   assertSha256(artifact, sha256(bytes));
@@ -25,8 +25,8 @@ export async function artifactBytes(artifact: Artifact): Promise<Buffer> {
 const ARTIFACT_CHUNK_BYTES = 1024 * 1024;
 
 /**
- * An artifact's bytes in chunks of 1 MiB, for files that should not be held in memory. The hash is compared before the
- * last chunk is yielded: a caller must not complete the file before the generator has ended. Throws `archive.corrupt`,
+ * Reads an artifact in chunks of 1 MiB, so that large files need not fit into memory. Compares the hash before the last
+ * chunk: callers must not complete their file before the generator has ended. Throws `archive.corrupt`,
  * `archive.unreachable` and the signal's reason.
  */
 export async function* artifactChunks(artifact: Artifact, signal: AbortSignal): AsyncGenerator<Buffer, void> {
@@ -34,7 +34,7 @@ export async function* artifactChunks(artifact: Artifact, signal: AbortSignal): 
   const file = await open(artifact.path, 'r').catch(throwMissing(artifact));
   try {
     let position = 0;
-    // Reads to the end of the file, not to the expected size: a file that has grown then fails by its hash.
+    // Reads to the end of the file, not to the expected size, so that the hash reveals a file that has grown.
     for (;;) {
       signal.throwIfAborted();
       const { bytesRead, buffer } = await file.read(

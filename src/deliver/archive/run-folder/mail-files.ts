@@ -8,12 +8,12 @@ type ManifestMail = Manifest['mail'];
 export interface MailFile {
   readonly name: string;
   readonly kind: 'html' | 'text' | 'picture';
-  /** Hex. Undefined in manifests of versions that did not store it. */
+  /** Hex. Undefined in manifests of versions that stored no hash. */
   readonly sha256: string | undefined;
 }
 
 export interface MailBodyFiles {
-  /** Undefined in the manifests of versions that had one body. */
+  /** Undefined in manifests of versions that supported one body only. */
   readonly body: string | undefined;
   readonly html: MailFile;
   readonly text: MailFile;
@@ -23,7 +23,10 @@ export interface MailBodyFiles {
 /** The name of a further body's file, e.g. `mail-summary.html`. */
 export const bodyFileName = (body: string, ending: 'html' | 'txt'): string => `mail-${body}.${ending}`;
 
-/** The files of each body: `mail.html` and `mail.txt` of the first, `mail-<body>.html` and `mail-<body>.txt` of the others. */
+/**
+ * The files of each body: `mail.html` and `mail.txt` for the first body, `mail-<body>.html` and `mail-<body>.txt` for
+ * the others.
+ */
 export function mailBodyFiles(mail: ManifestMail): readonly MailBodyFiles[] {
   const files = (
     stem: (ending: 'html' | 'txt') => string,
@@ -40,7 +43,7 @@ export function mailBodyFiles(mail: ManifestMail): readonly MailBodyFiles[] {
   ];
 }
 
-/** The files of the e-mail with all its bodies, each once: bodies share pictures. */
+/** The files of the e-mail with all its bodies. Each is listed once: bodies share pictures. */
 export const mailFiles = (mail: ManifestMail): readonly MailFile[] => [
   ...new Map(
     mailBodyFiles(mail)
@@ -49,7 +52,9 @@ export const mailFiles = (mail: ManifestMail): readonly MailFile[] => [
   ).values(),
 ];
 
-/** The body that a manifest names. Throws `archive.corrupt` for one of a later version of Docket. */
+/**
+ * Checks the body's name in a manifest. Throws `archive.corrupt` for a body that only later versions of Docket know.
+ */
 export function requireBodyName(body: string, location: string): MailBodyName {
   const known = MAIL_BODY_NAMES.find((name) => name === body);
   if (known !== undefined) return known;

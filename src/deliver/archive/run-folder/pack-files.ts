@@ -9,25 +9,25 @@ import { archiveCorrupt } from '../archive-errors.ts';
 import type { Manifest, PackRecord } from '../manifest.ts';
 import { mailContents, mailHashes, readMail } from './run-folder.ts';
 
-/** The format of the files of a pack's e-mail. */
+/** Format of the files that make up a pack's e-mail. */
 const MAIL_FORMAT = 'mail';
 
-/** The format in the run of files without the mark of a corrected edition. */
+/** Format, in the run's manifest, of files without the mark of a corrected edition. */
 export const UNMARKED = 'unmarked';
-/** Their folder. @param desk of a pack */
+/** Slug of the folder with the unmarked files. @param desk the value of a pack */
 export const unmarkedSlug = (desk?: Pick<Desk, 'slug'>): string =>
   splitSlug(desk === undefined ? UNMARKED : `${UNMARKED} ${desk.slug}`);
 
-/** Whether a file is an output of a report, and not a part of a pack's e-mail. */
+/** Whether a file is an output of the report, as opposed to part of a pack's e-mail. */
 export const isReportFile = ({ format }: Pick<Artifact, 'format'>): boolean => format !== MAIL_FORMAT;
 
 const mediaTypeOf = (name: string): string =>
   name.endsWith('.html') ? MAIL_MEDIA_TYPES.html : name.endsWith('.txt') ? MAIL_MEDIA_TYPES.text : 'image/png';
 
 /**
- * Writes the e-mail of a pack beside its files. Returns all files of the pack under their names in the run, and what its
- * manifest says about the e-mail.
- * @param folder that of the pack's files
+ * Writes a pack's e-mail beside its files. Returns all files of the pack with their names in the run, and the e-mail's
+ * entry for the pack's manifest.
+ * @param folder the folder of the pack's files
  */
 export async function writePackFiles(
   folder: string,
@@ -53,7 +53,10 @@ export async function writePackFiles(
   return { files: files.map((file) => ({ ...file, name: `${slug}/${file.name}` })), mail: mailHashes(mail) };
 }
 
-/** Reads one pack as if it were a run: its manifest, files and e-mail, and nothing of another pack. Throws `archive.corrupt`. */
+/**
+ * Reads one pack as if it were a run, with its own manifest, files and e-mail and nothing of other packs. Throws
+ * `archive.corrupt`.
+ */
 export async function readPack(
   { artifacts, manifest: { org, report, run } }: PublishedRun,
   { slug, manifest }: Pick<PackRecord, 'slug' | 'manifest'>,
@@ -85,7 +88,7 @@ export async function readPack(
   });
 }
 
-/** The file set of a run with the mark of a corrected edition, and the one without it. Throws `archive.corrupt`. */
+/** Reads a run's file set with the correction mark, and its file set without it. Throws `archive.corrupt`. */
 export async function readFileSets(
   published: PublishedRun,
 ): Promise<{ readonly marked: PublishedRun; readonly unmarked: PublishedRun | undefined }> {

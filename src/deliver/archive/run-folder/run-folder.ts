@@ -22,13 +22,13 @@ async function move(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
-    // The renderer may have written to another file system; the staged folder needs its own copy of the bytes.
+    // The renderer may have written to another file system. The staged folder needs its own copy then.
     if (!isErrno(error, 'EXDEV')) throw error;
     await copyFile(from, to);
   }
 }
 
-/** Files that are synced at the same time. */
+/** Files synced at the same time. */
 const SYNC_CONCURRENCY = 8;
 
 const hashesOf = ({ html, text, pictures }: MailBody) => ({
@@ -54,7 +54,7 @@ export function mailContents(mail: RunMail): readonly (readonly [name: string, c
   ];
 }
 
-/** What a manifest says about an e-mail. */
+/** An e-mail's entry in the manifest. */
 export function mailHashes(mail: RunMail): NonNullable<Manifest['mail']> {
   const { body, others = [] } = mail;
   return {
@@ -65,10 +65,11 @@ export function mailHashes(mail: RunMail): NonNullable<Manifest['mail']> {
 }
 
 /**
- * Brings a staged folder into its final form and syncs it: `<files>/<artifact>`, `mail.html`, `mail.txt`, further bodies as
- * `mail-<body>.html` and `mail-<body>.txt`, their pictures and `manifest.json`. Removes everything else, such as temporary files of a renderer.
+ * Brings a staged folder into its final form and syncs it: `<files>/<artifact>`, `mail.html`, `mail.txt`, further
+ * bodies as `mail-<body>.html` and `mail-<body>.txt`, their pictures and `manifest.json`. Removes everything else, such
+ * as temporary files of a renderer.
  * @param files folder of the artifacts inside the run's folder: `files`, or `.`
- * @returns the names at the top of the folder, and the manifest as it was written
+ * @returns the names at the top level of the folder, and the written manifest
  */
 export async function assembleRunFolder(
   staged: string,
@@ -95,9 +96,9 @@ export async function assembleRunFolder(
   for (const name of await readdir(staged)) {
     if (!kept.has(name)) await rm(join(staged, name), { recursive: true, force: true });
   }
-  // Made durable with the rest: the first delivery need not.
+  // Made durable with the rest, so that the first delivery need not do it.
   if (files !== '.') await mkdir(join(staged, 'attempts'));
-  // Side by side: the file system makes them durable together.
+  // In parallel: the file system then makes several durable at once.
   await forEachWithConcurrency(
     [
       ...paths.map((path) => () => syncPath(path)),
@@ -114,7 +115,10 @@ export async function assembleRunFolder(
   return { names: [...artifactNames, ...contents.keys()], manifest: complete };
 }
 
-/** A run that this process has just assembled in this folder, as `readPublishedRun` would read it: nothing is read again. */
+/**
+ * The run that this process has just assembled in this folder: the same result as `readPublishedRun`, without reading
+ * anything again.
+ */
 export const assembledRun = (
   folder: string,
   files: string,
@@ -133,7 +137,7 @@ export const assembledRun = (
 
 /**
  * Reads a run's folder and compares every file with the manifest. Throws `archive.corrupt`, `archive.unreachable`.
- * @param location the run's name in errors: the folder itself, or the origin of the copy
+ * @param location the run's name in errors: the folder, or the place from which it was copied
  */
 export async function readPublishedRun(
   folder: string,

@@ -4,11 +4,11 @@ import { archiveCorrupt } from '../archive-errors.ts';
 import { type Manifest, manifestSchema } from '../manifest.ts';
 import type { RunFiles } from '../storage/archive-storage.ts';
 
-/** Above the largest manifest that a run can have. */
+/** More than the largest manifest that a run can have. */
 const MAX_METADATA_BYTES = 64 * 1024 * 1024;
 const MAX_ISSUE_LENGTH = 300;
 
-/** All bytes of a file; undefined when it is absent. Stops reading at the limit. Throws `archive.corrupt`. */
+/** Reads a whole file, up to the limit; undefined when it is absent. Throws `archive.corrupt`. */
 async function readBounded(files: RunFiles, name: string): Promise<Buffer | undefined> {
   const stream = await files.stream(name);
   if (stream === undefined) return undefined;
@@ -33,7 +33,7 @@ export async function readMetadataFile<T>(files: RunFiles, name: string, schema:
   return bytes === undefined ? undefined : parseMetadata(files.location, name, bytes, schema);
 }
 
-/** Throws `archive.corrupt` for invalid JSON or another format. */
+/** Throws `archive.corrupt` for invalid JSON, or JSON that does not match the schema. */
 export function parseMetadata<T>(location: string, name: string, bytes: Buffer, schema: z.ZodType<T>): T {
   try {
     return schema.parse(JSON.parse(bytes.toString('utf8')));
@@ -45,7 +45,7 @@ export function parseMetadata<T>(location: string, name: string, bytes: Buffer, 
   }
 }
 
-/** Undefined when the run is not published. Throws `archive.corrupt`, `archive.unreachable`. */
+/** Reads the manifest; undefined when the run is not published. Throws `archive.corrupt`, `archive.unreachable`. */
 export const readManifest = (files: RunFiles): Promise<Manifest | undefined> =>
   readMetadataFile(files, 'manifest.json', manifestSchema);
 

@@ -8,19 +8,20 @@ import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import { withWriteErrors } from '../archive-errors.ts';
 import { requirePathName } from '../path-names.ts';
 
-/** A staged folder of this age belongs to a process that has died. */
+/** A staged folder older than this belongs to a dead process. */
 export const ABANDONED_AFTER_MS = DAY_MS;
 
 /**
- * Removes staged folders of dead processes: names that start with `prefix` and are a day older than `fresh`, which was
- * just created. Both ages come from the file system: a process whose clock runs ahead would remove active folders.
+ * Removes staged folders of dead processes: names that start with `prefix` and are a day older than `fresh`, a folder
+ * that was just created. Both ages come from the file system: with its own clock, a process whose clock runs ahead
+ * would remove folders in use.
  */
 async function removeAbandoned(folder: string, prefix: string, fresh: string): Promise<void> {
   const { mtimeMs: now } = await stat(fresh);
   for (const name of await readdir(folder)) {
     if (!name.startsWith(prefix)) continue;
     const path = join(folder, name);
-    // Another process may publish, discard or remove it at the same time.
+    // Another process may publish, discard or remove it at any moment.
     const age = await stat(path)
       .then(({ mtimeMs }) => now - mtimeMs)
       .catch(() => 0);
@@ -28,13 +29,13 @@ async function removeAbandoned(folder: string, prefix: string, fresh: string): P
   }
 }
 
-/** Abandoned folders are looked for so often: with each run, it would cost more than the folder itself. */
+/** How often to look for abandoned folders. Doing so for every run would cost more than creating the folder. */
 const CLEANING_INTERVAL_MS = HOUR_MS;
 
-/** Whether abandoned folders are to be looked for: at the first call, and after an hour. */
+/** Whether to look for abandoned folders now: at the first call, and after an hour. */
 export type CleaningDue = () => boolean;
 
-/** @param monotonic ms; of the process by default */
+/** @param monotonic ms; the process's monotonic clock by default */
 export function cleaningSchedule(monotonic: () => number = () => performance.now()): CleaningDue {
   let last: number | undefined;
   return () => {
@@ -45,7 +46,7 @@ export function cleaningSchedule(monotonic: () => number = () => performance.now
   };
 }
 
-/** Creates a private, empty folder `<folder>/<prefix><run>-<random>`, and removes abandoned ones where that is due. */
+/** Creates a private, empty folder `<folder>/<prefix><run>-<random>`. When due, also removes abandoned folders. */
 export const createStagingFolder = (
   folder: string,
   prefix: string,
@@ -65,8 +66,8 @@ export const createStagingFolder = (
   });
 
 /**
- * Creates a staging folder in a folder that only this user may write to. The folder for temporary files is open to all
- * users: another one could create this folder first and replace files in it. Throws `archive.unwritable`.
+ * Creates a staging folder inside a folder that only this user can write to. All users can write to the folder for
+ * temporary files: another user could create this folder first and replace files in it. Throws `archive.unwritable`.
  */
 export const createPrivateStagingFolder = (
   folder: string,

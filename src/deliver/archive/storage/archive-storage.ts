@@ -13,15 +13,15 @@ export interface MetadataFile {
   readonly bytes: string | Uint8Array;
 }
 
-/** The files of one run, by name in the run's folder, with `/`: `manifest.json`, `files/KPIs.xlsx`. */
+/** The files of one run. Names are relative to the run's folder and contain `/`: `manifest.json`, `files/KPIs.xlsx`. */
 export interface RunFiles {
   /** A folder or an `s3:` URL, for messages. */
   readonly location: string;
   /** Undefined when the file is absent. */
   get(name: string): Promise<Buffer | undefined>;
-  /** For files that should not be held in memory; undefined when the file is absent. */
+  /** Streams a file that should not be held in memory; undefined when it is absent. */
   stream(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Creates or replaces a file, whole or not at all. Durable once the promise has resolved. */
+  /** Creates or replaces a file, whole or not at all. The file is durable once the promise has resolved. */
   put(name: string, bytes: string | Uint8Array): Promise<void>;
   /** Creates or replaces two files of one folder. The second never exists without the first. */
   putPair(first: MetadataFile, second: MetadataFile): Promise<void>;
@@ -31,11 +31,11 @@ export interface RunFiles {
 
 export interface StoredRun extends RunRef {
   readonly files: RunFiles;
-  /** Epoch ms, where the listing shows it. */
+  /** Epoch ms, if the listing shows it. */
   readonly publishedAt?: number;
-  /** Epoch ms: the run was published then or earlier. Only in the listing of one report. */
+  /** Epoch ms; the run was published then or earlier. Set only when one report is listed. */
   readonly publishedBefore?: number;
-  /** Present for an incomplete upload, which was never visible as a run: when its last file was written, epoch ms. */
+  /** For an incomplete upload, which was never visible as a run: when its last file was written, epoch ms. */
   readonly unpublishedAt?: number;
 }
 
@@ -46,14 +46,14 @@ export interface SharedLink {
   readonly until: number | null;
 }
 
-/** The storage of an archive: a directory or a bucket. Throws `archive.unwritable`, `archive.unreachable`. */
+/** Where an archive is stored: a directory or a bucket. Throws `archive.unwritable`, `archive.unreachable`. */
 export interface ArchiveStorage {
   /** A folder or an `s3:` URL, for messages. */
   readonly location: string;
-  /** Creates a private, empty local folder for a run's files; for a directory on the same file system. */
+  /** Creates a private, empty local folder for a run's files. A directory archive creates it on its own file system. */
   stage(run: string): Promise<string>;
   runFiles(run: RunRef): RunFiles;
-  /** All runs sorted by organization and report; those of one organization, or of one of its reports, when named. */
+  /** All runs, sorted by organization and report. With arguments, only those of one organization or report. */
   listRuns(org?: string, report?: string): AsyncGenerator<StoredRun>;
   /** All organizations, including those without runs. */
   listOrgs(): Promise<readonly string[]>;
@@ -64,43 +64,46 @@ export interface ArchiveStorage {
    * @returns a local folder with the caller's files; undefined when another publisher was first
    */
   publish(run: RunRef, staged: string, manifest: Manifest, artifacts: readonly Artifact[]): Promise<string | undefined>;
-  /** A local folder with these files of the run: its own, or a private copy. Files that are absent are left out. */
+  /** Returns a local folder with these files of the run: its own folder, or a private copy. Skips absent files. */
   checkout(run: RunRef, names: readonly string[]): Promise<string>;
   /** Removes a private copy; the run's own folder stays. */
   discardCheckout(folder: string): Promise<void>;
   /**
-   * Deletes a run. Safe to repeat after an interruption and to run twice at once; false when the run is already deleted.
-   * Throws `archive.locked` where the store refuses.
+   * Deletes a run. Safe to repeat after an interruption and to run in two processes at once; false when the run is
+   * already deleted. Throws `archive.locked` if the store refuses.
    * @param onFirstDelete called after the first file is deleted, while the run is still listed
    */
   delete(run: RunRef, onFirstDelete?: () => Promise<void>): Promise<boolean>;
-  /** Why the store refuses to delete the run now; undefined when it does not. Absent where there are no locks. */
+  /** Why the store refuses to delete the run now; undefined if it does not refuse. Absent for storage without locks. */
   readonly lockReason?: (run: RunRef, now: number) => Promise<string | undefined>;
-  /** Names, with `/`, of files beside the runs' folders that Docket did not write. */
+  /** Names, with `/`, of files beside the runs' folders that are not Docket's. */
   listForeignFiles(org?: string): Promise<readonly string[]>;
   /** Files of the archive itself, under names that start with a dot. */
   readonly metadata: ArchiveMetadata;
-  /** Tries all operations that the archive needs, and leaves nothing behind. @returns the result as a sentence */
+  /** Tries every operation that the archive needs, and leaves nothing behind. @returns the result as a sentence */
   probe(): Promise<{ readonly ok: boolean; readonly detail: string }>;
-  /** A link to a file of a run, as `Archive.link`. */
+  /** Makes a link to a file of a run; see `Archive.link`. */
   readonly link?: (run: RunRef, name: string, times: LinkTimes) => Promise<SharedLink | undefined>;
   close(): void;
 }
 
-/** Files of the archive that belong to no run, by names with `/`. */
+/** The archive's files that belong to no run. Names contain `/`. */
 export interface ArchiveMetadata extends Pick<RunFiles, 'get' | 'put'> {
-  /** Creates a file. Resolves to false if it exists, and leaves it as it is. */
+  /** Creates a file. Resolves to false, and changes nothing, if the file exists. */
   putIfAbsent(name: string, bytes: string): Promise<boolean>;
-  /** Changes when the file is replaced or written; undefined when it cannot be told. Cheaper than `get`. Absent for buckets. */
+  /**
+   * A value that changes when the file is replaced or written; undefined if unknown. Cheaper than `get`. Absent for
+   * buckets.
+   */
   readonly identity?: (name: string) => Promise<string | undefined>;
   /**
-   * Whether the store honours the condition of `putIfAbsent`: use `honoursConditions`. Asks once, with the existing marker.
-   * Absent where it always does.
+   * Whether the store honours the condition of `putIfAbsent`. Call `honoursConditions` instead. Tests it once, on the
+   * existing marker. Absent if the storage always honours it.
    */
   readonly conditionalWrites?: () => Promise<boolean>;
   /** All names below a folder, relative to it, sorted. */
   list(folder: string): Promise<readonly string[]>;
-  /** Deletes everything below a folder; harmless when it is empty. */
+  /** Deletes everything below a folder. Does nothing for an empty one. */
   deleteAll(folder: string): Promise<void>;
 }
 
@@ -114,13 +117,13 @@ export interface LinkTimes {
 /** Files of the archive itself, at its root. */
 const ARCHIVE_FILES: readonly string[] = ['docket-archive.json'];
 
-/** Whether Docket did not write this file beside the runs' folders. */
+/** Whether a file beside the runs' folders is not one of Docket's. */
 export const isForeignFile = (name: string): boolean =>
   !ARCHIVE_FILES.includes(name) && !name.split('/').some((step) => step.startsWith('.'));
 
-/** Whether a file of a run may be overwritten. All others are written once. */
+/** Whether a file of a run may be overwritten. All other files are written once. */
 export const isMutable = (name: string): boolean => name === 'receipts.json';
 
-/** Whether a file is written after the run was published. All other files of a run are part of what was published. */
+/** Whether a file is written after the run was published. All other files belong to the published content. */
 export const isMetadataFile = (name: string): boolean =>
   ['receipts.json', 'release.json', 'chain.json'].includes(name) || /^(messages|attempts)\//.test(name);

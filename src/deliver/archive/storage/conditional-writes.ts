@@ -2,15 +2,14 @@ import { DocketError } from '../../../base/error.ts';
 import type { ArchiveMetadata, ArchiveStorage } from './archive-storage.ts';
 
 /**
- * Whether `putIfAbsent` never replaces a file: of two processes one succeeds. The answer is that of the store, asked once.
- * Throws `archive.unwritable` where it gives none, `archive.unreachable`.
+ * Whether `putIfAbsent` never replaces a file, so that only one of two processes succeeds. Tests the store once. Throws
+ * `archive.unwritable` if the store gives no answer, `archive.unreachable`.
  */
 export const honoursConditions = async ({ conditionalWrites }: ArchiveMetadata): Promise<boolean> =>
   (await conditionalWrites?.()) ?? true;
 
 /**
- * Throws `archive.unconditional` where two processes that write at once would lose one of the writes, and the errors of
- * `honoursConditions`.
+ * Throws `archive.unconditional` if one of two concurrent writes could be lost, and the errors of `honoursConditions`.
  *
  * @param what the feature that needs it, as the subject of a sentence
  */

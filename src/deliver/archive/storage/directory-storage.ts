@@ -41,7 +41,7 @@ export function directoryRunFiles(folder: string): RunFiles {
       const replace = () => replaceFiles(files.map(({ name, bytes }) => ({ path: pathOf(name), bytes })));
       await replace().catch(async (error: unknown) => {
         if (!isErrno(error, 'ENOENT')) throw error;
-        // The first file of its folder. If the folder itself exists now, another one was mounted there meanwhile.
+        // The first file of a folder creates it. If it exists by now, something else was mounted there.
         const parent = dirname(pathOf(files[0]?.name ?? ''));
         const isCreated = await createFolder(parent);
         if (!isCreated && parent === folder) throw error;
@@ -58,7 +58,7 @@ export function directoryRunFiles(folder: string): RunFiles {
       const entries = (await ifPresent(() => readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
       return (
         entries
-          // A leading dot: a temporary file of a writer, which may have died.
+          // A name with a leading dot is a temporary file, whose writer may have died.
           .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
           .map((entry) =>
             join(entry.parentPath, entry.name)
@@ -92,9 +92,12 @@ function directoryMetadata(base: string): ArchiveMetadata {
   };
 }
 
-/** Organizations, reports or runs in a folder, sorted. Folders with a leading dot are the archive's own; others are foreign. */
+/**
+ * Organizations, reports or runs in a folder, sorted. Folders with a leading dot belong to the archive itself; other
+ * names are foreign.
+ */
 async function listFolders(folder: string): Promise<readonly string[]> {
-  // Absent in a new archive, or removed by retention at the same time.
+  // The folder is absent in a new archive, or retention has just removed it.
   const entries = (await ifPresent(() => readdir(folder, { withFileTypes: true }))) ?? [];
   return entries
     .filter((entry) => entry.isDirectory() && isPathName(entry.name))
@@ -102,7 +105,7 @@ async function listFolders(folder: string): Promise<readonly string[]> {
     .sort();
 }
 
-/** From the folder's mtime, which publishing and adding metadata files update: the run was published then or earlier. */
+/** The run was published then or earlier: publishing and adding metadata files both update the folder's mtime. */
 async function publishedBefore(folder: string): Promise<Pick<StoredRun, 'publishedBefore'>> {
   const found = await ifPresent(() => stat(folder));
   return found === undefined ? {} : { publishedBefore: found.mtimeMs };
@@ -177,7 +180,8 @@ export function directoryStorage(root: string): ArchiveStorage {
     },
     checkout: async (run) => folderOf(run),
     discardCheckout: async () => {},
-    // One rename hides the run. A process that dies before the removal leaves the rest in `.staging`, which is cleaned up.
+    // One rename hides the run. If the process dies before the removal, the rest stays in `.staging` and is cleaned up
+    // later.
     delete: async (run, onFirstDelete) => {
       await onFirstDelete?.();
       return withWriteErrors(base, async () => {

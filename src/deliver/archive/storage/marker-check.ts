@@ -4,10 +4,11 @@ import { ARCHIVE_MARKER, type ArchiveMarker, type MarkedArchive, putNewestRun, r
 import type { ArchiveStorage, RunFiles, RunRef } from './archive-storage.ts';
 
 /**
- * A storage that calls `check` before every write and deletion, and before it reports something as absent. A disk that is
- * not mounted leaves an empty folder: published runs would be made and sent again, and new files would be lost.
+ * A storage that calls `check` before every write and deletion, and before it reports something as absent. An unmounted
+ * disk leaves an empty folder: without the check, published runs would be made and sent again, and new files would be
+ * lost.
  *
- * @param check rejects unless the storage is the archive of this deployment
+ * @param check rejects unless the storage is this deployment's archive
  * @param now epoch ms
  */
 export function markerCheckedStorage(
@@ -38,7 +39,7 @@ export function markerCheckedStorage(
   });
   const { metadata } = storage;
   let newest: { readonly run: RunRef; readonly at: number } | undefined;
-  // Of runs that are published meanwhile, one write names the last.
+  // If several runs are published meanwhile, one write names the last of them.
   const writeNewest = coalesceCalls(async () => {
     if (newest !== undefined) await putNewestRun(metadata, newest.run, newest.at);
   });
@@ -75,9 +76,9 @@ export function markerCheckedStorage(
 }
 
 /**
- * Compares the archive's marker with the expected id; reads it at most once in `maxAgeMs`, and where the storage tells files
- * apart, only when it is another file than before. Throws `archive.marker_missing` and `archive.marker_changed`, both
- * retryable: the archive may be mounted again.
+ * Makes a check that compares the archive's marker with the expected id. It reads the marker at most once in
+ * `maxAgeMs`, and, if the storage can identify files, only when the file has changed. Throws `archive.marker_missing`
+ * and `archive.marker_changed`, both retryable: the archive may be mounted again.
  *
  * @param expected id of this deployment's archive
  * @param now epoch ms
@@ -90,9 +91,9 @@ export function createMarkerCheck(
   let verified: { readonly at: number; readonly id: string; readonly file: string | undefined } | undefined;
   return async () => {
     const id = await expected();
-    // The absolute difference: the clock may have been set back.
+    // The absolute difference, because the clock may have been set back.
     if (verified !== undefined && Math.abs(now() - verified.at) < maxAgeMs) return;
-    // Before it is read: if it is replaced in between, the next check reads it again.
+    // Identified before it is read: if the file is replaced in between, the next check reads it again.
     const file = await archive.metadata.identity?.(ARCHIVE_MARKER);
     if (file !== undefined && verified?.file === file && verified.id === id) return;
     assertMarker(archive.location, await readMarkerForCheck(archive, id), id);
@@ -100,7 +101,9 @@ export function createMarkerCheck(
   };
 }
 
-/** Reads the marker for a check. An unreadable one counts as that of another archive: `archive.marker_changed` is retryable. */
+/**
+ * Reads the marker for a check. An unreadable marker counts as a different one: `archive.marker_changed` is retryable.
+ */
 async function readMarkerForCheck(archive: MarkedArchive, id: string): Promise<ArchiveMarker | undefined> {
   try {
     return await readMarker(archive);

@@ -6,12 +6,12 @@ import { createRedactor, type Redact } from '../../../base/secrets/redactor.ts';
 import type { S3Connection } from '../../internal/s3/s3-client.ts';
 import { classifyS3Error, isTransient, type S3Failure } from '../../internal/s3/s3-failure.ts';
 
-/** For requests with small bodies. */
+/** Limit for requests with small bodies. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 type ArchiveErrorCode = 'archive.unreachable' | 'archive.unwritable';
 
-/** A failure of the store as an error of the archive. */
+/** Turns a failure of the store into an archive error. */
 export const storeError = (code: ArchiveErrorCode, failure: S3Failure, location: string): DocketError =>
   new DocketError(
     code,
@@ -24,14 +24,15 @@ export const storeError = (code: ArchiveErrorCode, failure: S3Failure, location:
   );
 
 /**
- * The objects of the archive's bucket. Throws `archive.unreachable` or `archive.unwritable` with the store's answer.
+ * Reads and writes the objects of the archive's bucket. Throws `archive.unreachable` or `archive.unwritable` with the
+ * store's response.
  * @param connect opens the connection, or returns the open one
  */
 export function s3Objects(bucket: string, location: string, connect: () => Promise<S3Connection>) {
-  // The first connection replaces it; before that there is no answer to redact.
+  // The first connection replaces this; before, there is no response to redact.
   let redact: Redact = createRedactor().redact;
   const failure = (error: unknown): S3Failure => classifyS3Error(error, redact);
-  /** Without the cause, which contains the request with its signature. */
+  /** Drops the cause, which contains the signed request. */
   const toArchiveError = (error: unknown, code: ArchiveErrorCode): unknown =>
     error instanceof DocketError ? error : storeError(code, failure(error), location);
   const request = async <T>(code: ArchiveErrorCode, send: (connection: S3Connection) => Promise<T>): Promise<T> => {
@@ -128,7 +129,7 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
       request('archive.unwritable', async (connection) => {
         await send(connection, key, bytes);
       }),
-    /** Writes an object if none has the key. Resolves to the store's refusal; undefined once the object is written. */
+    /** Writes an object if the key is free. Resolves to the store's refusal; undefined once the object is written. */
     putIfAbsent: (key: string, bytes: string): Promise<S3Failure | undefined> =>
       request('archive.unwritable', async (connection) => {
         try {
@@ -146,7 +147,7 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
         }
       }
     },
-    /** Names between the prefix, which ends with `/` or is empty, and the next `/`. */
+    /** Names between the prefix and the next `/`. The prefix is empty or ends with `/`. */
     listPrefixes: async (prefix: string): Promise<readonly string[]> => {
       const names: string[] = [];
       for await (const { CommonPrefixes } of pages(prefix, '/')) {
@@ -169,7 +170,9 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
           });
         }
       }),
-    /** The Object Lock of an object at `now`, epoch ms; undefined without a lock, or without permission to see it. */
+    /**
+     * Describes an object's Object Lock at `now`, epoch ms; undefined without a lock, or without permission to see it.
+     */
     describeLock: (key: string, now: number): Promise<string | undefined> =>
       request('archive.unreachable', async ({ sdk, client }) => {
         const head = await unlessMissing(() => client.send(new sdk.HeadObjectCommand(object(key)), withTimeout()));
@@ -177,13 +180,13 @@ export function s3Objects(bucket: string, location: string, connect: () => Promi
         if (head?.ObjectLockLegalHoldStatus === 'ON') return 'under a legal hold';
         return until === undefined || until.getTime() <= now ? undefined : `locked until ${until.toISOString()}`;
       }),
-    /** A thrown error as `archive.unwritable`. */
+    /** Turns a thrown error into `archive.unwritable`. */
     toUnwritable: (error: unknown): unknown => toArchiveError(error, 'archive.unwritable'),
   };
 }
 export type S3Objects = ReturnType<typeof s3Objects>;
 
-/** The store compares it with what it received. */
+/** The store compares it with the bytes that it received. */
 const checksumHeader = (bytes: Uint8Array) => ({ ChecksumSHA256: createHash('sha256').update(bytes).digest('base64') });
 
 const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [

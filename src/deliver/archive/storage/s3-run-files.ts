@@ -5,7 +5,7 @@ import type { S3Objects } from './s3-objects.ts';
 
 /** The files of a run in a bucket. @param root key prefix of the run, with a trailing `/` */
 export function s3RunFiles(objects: S3Objects, root: string, location: string): RunFiles {
-  /** Prefix of the published files; undefined while there is no manifest. It never changes once there is one. */
+  /** Prefix of the published files; undefined before the manifest exists. It never changes afterwards. */
   let folder: string | undefined;
   const publishedFolder = async (): Promise<string | undefined> => {
     if (folder !== undefined) return folder;
@@ -38,7 +38,7 @@ export function s3RunFiles(objects: S3Objects, root: string, location: string): 
   return files;
 }
 
-/** The runs in one listing of all objects, in which the objects of a run are adjacent. */
+/** Groups one listing of all objects into runs. The objects of a run are adjacent in the listing. */
 export async function* listRunsIn(
   objects: S3Objects,
   base: string,
@@ -49,7 +49,7 @@ export async function* listRunsIn(
     readonly run: RunRef;
     publishedAt?: number;
     hasMetadata: boolean;
-    /** When its newest object was written, epoch ms. */
+    /** When the newest object was written, epoch ms. */
     newest: number;
   }
   const toStoredRun = ({ run, publishedAt, hasMetadata, newest }: Listed): StoredRun => ({

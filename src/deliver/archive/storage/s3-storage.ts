@@ -20,10 +20,10 @@ import { type ArchiveStorage, isForeignFile, isMetadataFile, type RunFiles, type
 import { type S3Objects, s3Objects, storeError } from './s3-objects.ts';
 import { listRunsIn, s3RunFiles } from './s3-run-files.ts';
 
-/** A run waits for the archive before it sends anything: a silent store must not block it for minutes. */
+/** A run waits for the archive before it sends anything, so a silent store must not block it for minutes. */
 const SOCKET_TIMEOUT_MS = 20_000;
 const CONCURRENCY = 8;
-/** Attempts at a conditional write. Before each one, or after a lost reply, the object is read. */
+/** Attempts at a conditional write. Before each one, and after a lost reply, the object is read. */
 const MAX_ATTEMPTS = 3;
 
 /**
@@ -58,8 +58,8 @@ export function s3Storage(
   const runFiles = (run: RunRef): RunFiles => s3RunFiles(objects, rootOf(run), locationOf(run));
 
   /**
-   * Writes the manifest where none exists. A reply may be lost, so the stored manifest decides the outcome.
-   * `isOurs`: the stored one is this one. `mayHaveWritten`: this one may have been visible for a moment.
+   * Writes the manifest unless one exists. A reply may be lost, so the stored manifest decides the outcome. `isOurs`:
+   * the stored manifest is ours. `mayHaveWritten`: ours may have been visible for a moment.
    */
   const publishManifest = async (
     run: RunRef,
@@ -146,13 +146,13 @@ export function s3Storage(
         await withWriteErrors(staging, () => rename(staged, local));
         return local;
       }
-      // If our manifest was visible for a moment, a reader may be using our files: they stay.
+      // If our manifest was visible for a moment, a reader may be using our files, so they stay.
       if (!mayHaveWritten) await forEachWithConcurrency(await keysUnder(root), CONCURRENCY, objects.delete);
       await rm(staged, { recursive: true, force: true });
       return undefined;
     },
     listForeignFiles: async (org) => {
-      // A bucket without a prefix may be shared with other programs.
+      // Other programs may use a bucket without a prefix.
       const prefix = org === undefined ? base : `${base}${requirePathName(org, 'organization')}/`;
       if (prefix === '') return [];
       const names: string[] = [];
@@ -188,11 +188,11 @@ export function s3Storage(
       const keys = await keysUnder(root);
       const metadata = keys.filter((key) => isMetadataFile(key.slice(root.length)));
       const rest = keys.filter((key) => !metadata.includes(key) && key !== `${root}manifest.json`);
-      // One object first: where the store refuses, nothing is deleted yet.
+      // Deletes one object first: if the store refuses, nothing is deleted yet.
       const first = metadata[0] ?? rest[0];
       if (first !== undefined) await objects.deleteUnlocked(first);
       await onFirstDelete?.();
-      // An interrupted deletion is found again: before the manifest is gone as a run, after that as an incomplete upload.
+      // An interrupted deletion is found again: as a run while its manifest exists, afterwards as an incomplete upload.
       await forEachWithConcurrency(metadata, CONCURRENCY, objects.deleteUnlocked);
       await objects.deleteUnlocked(`${root}manifest.json`);
       await forEachWithConcurrency(rest, CONCURRENCY, objects.deleteUnlocked);
@@ -206,7 +206,7 @@ export function s3Storage(
         (await keysUnder(`${base}${folder}/`)).map((key) => key.slice(base.length + folder.length + 1)),
       deleteAll: async (folder) =>
         forEachWithConcurrency(await keysUnder(`${base}${folder}/`), CONCURRENCY, objects.delete),
-      // Without a marker nothing is written either: see `markerCheckedStorage`.
+      // Without a marker nothing is written, so true is safe: see `markerCheckedStorage`.
       conditionalWrites: async () => (await askMarker()) ?? true,
     },
     probe: () => probeBucket(objects, `${base}.docket-doctor-${randomBytes(6).toString('hex')}`, location, askMarker),
@@ -226,11 +226,11 @@ export function s3Storage(
 }
 
 /**
- * Writes an object where none exists; false when one does. A store without conditional writes is read first: of two
- * concurrent writers the later one wins there.
+ * Writes an object if none exists; returns false if one does. A store without conditional writes is read first, and the
+ * later of two concurrent writers wins there.
  */
 async function putMetadataIfAbsent(objects: S3Objects, key: string, bytes: string, location: string): Promise<boolean> {
-  // After a lost reply the stored object decides.
+  // After a lost reply, the stored object shows who wrote it.
   const isOurs = async (): Promise<boolean> => (await objects.get(key))?.toString('utf8') === bytes;
   for (let tries = 0; ; tries += 1) {
     const failure = await objects.putIfAbsent(key, bytes);
@@ -248,8 +248,8 @@ async function putMetadataIfAbsent(objects: S3Objects, key: string, bytes: strin
 }
 
 /**
- * Whether the store refuses a conditional PUT of the marker, with the bytes that it has: where the store ignores the
- * condition, nothing changes either. Undefined where there is no marker.
+ * Tests whether the store refuses a conditional PUT of the marker. It writes the same bytes, so nothing changes if the
+ * store ignores the condition. Undefined without a marker.
  */
 async function askForConditions(objects: S3Objects, key: string, location: string): Promise<boolean | undefined> {
   const marker = await objects.get(key);
@@ -263,9 +263,10 @@ async function askForConditions(objects: S3Objects, key: string, location: strin
 }
 
 /**
- * Writes an object, and asks for conditional writes, which keep two workers from publishing one run.
+ * Writes a test object, and tests conditional writes, which keep two workers from publishing the same run.
  *
- * @param askMarker the answer about the marker; undefined where the archive has none: the new object is written twice then
+ * @param askMarker the result of the test with the marker; undefined if the archive has none: then the test object is
+ * written twice
  */
 async function probeBucket(
   objects: S3Objects,

@@ -16,13 +16,13 @@ import { type ExpectedRecords, verifyRecords } from './verify-records.ts';
 import { type ArchiveFinding, errorFinding, noteFinding, verifyRunFiles } from './verify-run.ts';
 
 export interface VerifyInput {
-  /** Only this organization. */
+  /** Verify only this organization. */
   readonly org?: string | undefined;
-  /** Only this run, with the chain of its organization. */
+  /** Verify only this run, with its organization's chain. */
   readonly run?: StoredRun | undefined;
-  /** Trusted keys from outside the archive; its own where absent. */
+  /** Trusted keys from outside the archive. Absent: the archive's own keys. */
   readonly keys?: PublicKeys | undefined;
-  /** Hand-overs between keys from outside the archive, in addition to its own. */
+  /** Hand-overs between keys from outside the archive, in addition to those in it. */
   readonly handOvers?: readonly HandOver[];
   /** Texts of checkpoints from outside the archive. */
   readonly checkpoints?: readonly string[];
@@ -32,7 +32,7 @@ export interface VerifyInput {
   readonly now: number;
 }
 
-/** The findings about one run, or about the archive itself. */
+/** What verification found about one run, or about the archive itself. */
 export type VerificationReport =
   | {
       readonly kind: 'run';
@@ -42,14 +42,16 @@ export type VerificationReport =
     }
   | { readonly kind: 'archive'; readonly findings: readonly ArchiveFinding[] };
 
-/** A file is recorded in the chain within seconds, after a crash within minutes. An older unrecorded file is an error. */
+/**
+ * The chain records a file within seconds, after a crash within minutes. An older file without an entry is an error.
+ */
 const PENDING_WINDOW_MS = HOUR_MS;
 /** Retention completes an interrupted deletion the next day. */
 const REMOVAL_WINDOW_MS = 2 * DAY_MS;
 
 /**
- * Verifies each run, then the files that belong to no run. Needs no private key. Memory holds one run's files, the sequences
- * of all chain entries, and the reviews of the manifests. Throws `archive.unreachable`.
+ * Verifies each run, then the files that belong to no run. Needs no private key. Keeps in memory one run's files, the
+ * sequences of all chain entries, and the manifests' reviews. Throws `archive.unreachable`.
  */
 export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput): AsyncGenerator<VerificationReport> {
   const keys = await readVerifyKeys(storage, input.keys, input.handOvers);
@@ -98,13 +100,13 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
   yield { kind: 'archive', findings };
 }
 
-/** The events in the chains, with those that were appended since they were read. */
+/** The events in the chains, including those appended since the chains were read. */
 async function extendedEvents(chains: ReadonlyMap<string, VerifiedChain>): Promise<Map<string, EventRecord>> {
   for (const chain of chains.values()) await chain.extend();
   return new Map([...chains].map(([org, { events }]) => [org, events]));
 }
 
-/** What the manifest says about figures and review, if it can be read and says so. */
+/** What the manifest says about figures and review; empty if it is unreadable or says nothing. */
 async function recordsOf({ files, id, org, report }: StoredRun): Promise<readonly ExpectedRecords[]> {
   const manifest = await readManifest(files).catch((error: unknown) => {
     if (toDocketError(error).code === 'archive.unreachable') throw error;
@@ -122,7 +124,7 @@ function unusedKeys({ archived }: VerifyKeys, chains: ReadonlyMap<string, Verifi
     .map((id) => errorFinding('key.added', `${KEYS_FOLDER}/${id}.pem`, 'has signed nothing'));
 }
 
-/** Runs in the chain that are neither listed nor removed by retention. */
+/** Runs that the chain names, but that are neither listed nor removed by retention. */
 async function missingRuns(
   storage: ArchiveStorage,
   org: string,
@@ -132,7 +134,7 @@ async function missingRuns(
   const findings: ArchiveFinding[] = [];
   for (const { run: id, report, removed } of chain.runs()) {
     if (removed !== undefined || seen.has(`${report}/${id}`)) continue;
-    // Published since the listing.
+    // The run was published after the listing.
     if ((await storage.runFiles({ id, org, report }).get('manifest.json')) !== undefined) continue;
     const problem = 'is missing, and was not removed by retention';
     findings.push(errorFinding('run.missing', `${org}/${report}/${id}`, problem));
@@ -143,7 +145,7 @@ async function missingRuns(
 async function verifyRun(run: StoredRun, chain: VerifiedChain, now: number): Promise<readonly ArchiveFinding[]> {
   const findings = await verifyOnce(run, chain, now);
   if (findings.every(({ note }) => note)) return findings;
-  // A delivery may have written files since the chain was read.
+  // A delivery may have written files after the chain was read.
   await chain.extend();
   return verifyOnce(run, chain, now);
 }
@@ -158,7 +160,7 @@ async function verifyOnce(run: StoredRun, chain: VerifiedChain, now: number): Pr
   return [...findings, ...chainFindings.filter(({ path }) => !reported.has(path))];
 }
 
-/** A run with a pointer into the chain, in an archive without a chain. */
+/** Finds a run that points into the chain, in an archive without a chain. */
 async function orphanedPointer({ files }: StoredRun): Promise<readonly ArchiveFinding[]> {
   if ((await files.get(CHAIN_POINTER)) === undefined) return [];
   return [errorFinding('chain.missing', CHAIN_POINTER, 'points into the chain of the organization, which is missing')];
@@ -199,7 +201,7 @@ async function compareWithChain(
       const previous = expected.get(name);
       const isKnown = seen.get(name)?.has(sha256) ?? false;
       seen.set(name, (seen.get(name) ?? new Set()).add(sha256));
-      // A late entry comes from another process than the writer: it updates a file that is overwritten, but never
+      // A late entry was written by another process than the file. It may update a file that is overwritten, but never
       // restores an earlier version of it.
       if (late && previous !== undefined && (isKnown || !isMutable(name))) continue;
       if (kind === 'sealed' && previous !== undefined && previous.sha256 !== sha256) continue;
@@ -257,7 +259,8 @@ async function pointerFindings(
 }
 
 /**
- * Readings that were changed, moved or added. They are in no signed chain: their hashes show accidents only.
+ * Finds readings that were changed, moved or added. No signed chain records them, so their hashes only reveal
+ * accidents.
  * @param org only this organization
  */
 async function verifyReadings(
@@ -275,7 +278,7 @@ async function verifyReadings(
     }
     if (ref.call !== undefined) continue;
     const bytes = await metadata.get(path);
-    // Expired since the listing.
+    // The reading expired after the listing.
     if (bytes === undefined) continue;
     try {
       parseReading(location, ref, bytes);

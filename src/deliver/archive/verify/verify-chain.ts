@@ -13,11 +13,14 @@ import type { ArchiveStorage } from '../storage/archive-storage.ts';
 import type { VerifyKeys } from './verify-keys.ts';
 import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts';
 
-/** A run in the chain. Holds sequences instead of entries, to bound memory; `entriesOf` reads the entries. */
+/**
+ * A run in the chain. Holds the sequences of its entries instead of the entries, to bound memory. `entriesOf` reads the
+ * entries.
+ */
 export interface ChainedRunEntries {
   readonly run: string;
   readonly report: string;
-  /** Its entries. */
+  /** Sequences of its entries. */
   readonly sequences: number[];
   /** Epoch ms of the last entry. */
   last: number;
@@ -48,14 +51,14 @@ export async function verifyChain(
   const nameOf = (sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;
   let begins: string | undefined;
   let previous: { readonly sequence: number; readonly sha256: string | undefined } = { sequence: 0, sha256: undefined };
-  /** Sequences of the last entries signed with a trusted and with an untrusted key. */
+  /** Sequence of the last entry signed with a trusted key; `lastUntrusted` is that of an untrusted one. */
   let lastTrusted = 0;
-  /** Of the keys that have signed so far, how many have followed the newest one. */
+  /** How many keys have followed the newest key that has signed so far. */
   let newestAge = Number.POSITIVE_INFINITY;
-  /** Entries of keys whose period was over: sequence and key. */
+  /** Entries signed after their key's period had ended: sequence and key. */
   const late: (readonly [number, string])[] = [];
   let lastUntrusted = 0;
-  /** The last entry before a break that is signed with an untrusted key. */
+  /** The last entry signed with an untrusted key before a break. */
   let untrustedBeforeBreak = 0;
 
   const checkpoints = await readCheckpoints(storage, org, keys, given, findings);
@@ -128,14 +131,14 @@ export async function verifyChain(
     const text = (await metadata.get(path))?.toString('utf8');
     const found = text === undefined ? undefined : verifyDocument('checkpoint', text, checkpointSchema, keys.known);
     if (found === undefined) findings.push(errorFinding('checkpoint.missing', path, 'is missing'));
-    // Invalid signatures are reported by `readCheckpoints`.
+    // `readCheckpoints` reports invalid signatures.
     else if (typeof found !== 'string' && found.sha256 !== sha256) {
       findings.push(errorFinding('checkpoint.changed', path, 'differs from the checkpoint in the chain'));
     }
   }
 
   return {
-    /** Instant of the first entry; undefined where there is no chain. */
+    /** Instant of the first entry; undefined without a chain. */
     get begins(): string | undefined {
       return begins;
     },
@@ -152,14 +155,14 @@ export async function verifyChain(
       }
       return found;
     },
-    /** Reads the entries that were appended since. */
+    /** Reads the entries appended since the last read. */
     extend: async (): Promise<void> => {
       for (let next = previous.sequence + 1; ; next += 1) {
         if ((await metadata.get(nameOf(next))) === undefined) return;
         await readRange(sequenceRange(next, next));
       }
     },
-    /** Call it once, at the end. */
+    /** Call it once, after everything is read. */
     findings: (): readonly ArchiveFinding[] => {
       for (const [sequence, each] of checkpoints) {
         for (const { path } of each) {
@@ -169,7 +172,7 @@ export async function verifyChain(
         }
       }
       for (const [sequence, key] of late) {
-        // One of an unknown key at the end is reported below.
+        // An unknown key at the end of the chain is reported below.
         if (sequence > lastTrusted) continue;
         const problem = `is signed with the key ${key}, although a later key has signed an entry before it`;
         findings.push(errorFinding('chain.key_retired', nameOf(sequence), problem));
@@ -220,7 +223,7 @@ async function readCheckpoints(
     const checkpoint = verifyDocument('checkpoint', text, checkpointSchema, isOwn ? keys.known : keys.trusted);
     const day = typeof checkpoint === 'string' ? '' : checkpoint.body.day;
     const other = typeof checkpoint !== 'string' && checkpoint.body.org !== org;
-    // Given checkpoints of other organizations are not used.
+    // Checkpoints of other organizations are ignored.
     if (other && !isOwn) return;
     if (typeof checkpoint === 'string' || other || (isOwn && !path.endsWith(`/${day}.json`))) {
       const why = typeof checkpoint === 'string' ? checkpoint : 'belongs to another organization or day';

@@ -7,20 +7,23 @@ import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts'
 
 /** The keys of a verification. */
 export interface VerifyKeys {
-  /** The given keys; without any, the archive's own. */
+  /** The given keys; the archive's own if none are given. */
   readonly trusted: PublicKeys;
-  /** These and the archive's own: an entry with an untrusted key counts where a trusted key has signed a later entry. */
+  /**
+   * The trusted keys and the archive's own. An entry with an untrusted key counts if a trusted key has signed a later
+   * entry.
+   */
   readonly known: PublicKeys;
   /** Ids of the archive's own keys. */
   readonly archived: ReadonlySet<string>;
-  /** How many keys have followed a key by hand-overs; Infinity for a key that is not trusted. */
+  /** How many keys have followed this key by hand-overs; Infinity for an untrusted key. */
   readonly ageOf: (id: string) => number;
   readonly findings: readonly ArchiveFinding[];
 }
 
 /**
- * @param given keys from outside the archive: the current one is enough, and vouches for those that handed over to it
- * @param handOvers from outside the archive, in addition to its own
+ * @param given keys from outside the archive. The current one is enough: it vouches for those that handed over to it
+ * @param handOvers from outside the archive, in addition to those in it
  */
 export async function readVerifyKeys(
   { metadata }: ArchiveStorage,

@@ -19,14 +19,14 @@ export interface ExpectedRecords {
 
 type Storage = ArchiveStorage;
 
-/** `<org>/<report>/<run>/<file>`; names that begin with a dot are those of the open reviews. */
+/** `<org>/<report>/<run>/<file>`. Excludes names that begin with a dot: the open reviews. */
 const RECORD = /^([^/.][^/]*\/[^/]+\/[^/]+)\/(.+)$/;
 const EVENT = /^events\/(\d{6})\.json$/;
-/** Figures of an edition, and files that its outputs were made from. */
+/** Stored figures of an edition, and files from which its outputs were made. */
 const EDITION = /^(?:figures\/([0-9a-f]{64})\.json|files\/([0-9a-f]{64}))$/;
 const FROZEN = /^figures\/([0-9a-f]{64})\/files\.json$/;
 
-// The other fields of a review's events are a matter of src/run/review.
+// The fields that are needed here; `src/run/review` defines the others.
 const reviewEventSchema = z.looseObject({
   seq: z.int(),
   type: z.string(),
@@ -36,13 +36,13 @@ const reviewEventSchema = z.looseObject({
 const fileListSchema = z.object({ files: z.array(z.object({ name: z.string(), sha256: z.string() })) });
 
 /**
- * Figures, events of corrections and events of reviews that were changed or are missing. After the cut-over of an
- * organization, its chain says which events there are. Before, their hashes and numbers show accidents, and the manifests
- * that were read what is gone.
+ * Finds figures, and events of corrections and reviews, that were changed or are missing. After an organization's
+ * cut-over, its chain says which events exist. Before, hashes and numbers reveal accidental changes, and the manifests
+ * show what is missing.
  *
- * @param expected of the published runs, read before
+ * @param expected what the manifests of published runs say
  * @param only this organization, or this run
- * @param readEvents the events in the chains, by organization; called once their files are listed
+ * @param readEvents reads the events in the chains, by organization; called once the events' files are listed
  */
 export async function verifyRecords(
   storage: Storage,
@@ -55,7 +55,7 @@ export async function verifyRecords(
   const reviews = await filesByRun(REVIEWS_FOLDER, storage, only);
   const records = await readEvents();
   if (only.run === undefined) for (const record of records.values()) addDeleted(record, { corrections, reviews });
-  /** Only the events that count; the others are findings. */
+  /** Reads only the events that count, and reports the others as findings. */
   const signedEvents = async (path: string, files: readonly string[], kind: EventKind): Promise<readonly string[]> => {
     const record = records.get(path.split('/')[1] ?? '');
     return record?.isCutOver === true ? compareEvents(path, files, kind, record, storage, findings) : files;
@@ -97,7 +97,7 @@ export async function verifyRecords(
       const path = `${REVIEWS_FOLDER}/${folder}/events`;
       missing.push(errorFinding('review.seal_missing', path, 'has no end of the review that the manifest names'));
     }
-    // Retention may have removed the run since its manifest was read.
+    // Retention may have removed the run after its manifest was read.
     if (missing.length > 0 && (await storage.runFiles(run).get('manifest.json')) !== undefined)
       findings.push(...missing);
   }
@@ -106,7 +106,7 @@ export async function verifyRecords(
 
 type EventKind = 'correction' | 'review';
 
-/** Adds the folders that the chain knows and nobody can list any more. */
+/** Adds folders that the chain knows, but that are no longer listed. */
 function addDeleted(
   record: EventRecord,
   { corrections, reviews }: Readonly<Record<'corrections' | 'reviews', Map<string, readonly string[]>>>,
@@ -122,7 +122,7 @@ function addDeleted(
   }
 }
 
-/** @returns the files without the events that the chain does not record */
+/** @returns the files without events that the chain does not record */
 async function compareEvents(
   path: string,
   files: readonly string[],
@@ -195,7 +195,7 @@ async function eventsOf<Event extends { readonly seq: number }>(
     }
     const path = `${folder}/${name}`;
     const bytes = await metadata.get(path);
-    // Expired since the listing.
+    // The file expired after the listing.
     if (bytes === undefined) continue;
     const event = readable(() => parseMetadata(location, path, bytes, schema));
     if (typeof event !== 'string' && event.seq === seq) events.push(event);
@@ -207,7 +207,7 @@ async function eventsOf<Event extends { readonly seq: number }>(
   return events;
 }
 
-/** The frozen figures of a review: the list of files by its name, and each file by the list. */
+/** Verifies a review's frozen figures: the list of files by its name, and each file by the list. */
 async function verifyFrozen(path: string, hash: string, storage: Storage, findings: ArchiveFinding[]): Promise<void> {
   const code = 'review.figures_changed';
   const bytes = await compareHash(path, hash, code, storage, findings);
@@ -220,7 +220,7 @@ async function verifyFrozen(path: string, hash: string, storage: Storage, findin
   for (const { name, sha256: expected } of list.files) {
     const file = `${path.slice(0, -'files.json'.length)}${name}`;
     const isMissing = (await compareHash(file, expected, code, storage, findings)) === undefined;
-    // Unless retention has removed the whole review since the listing.
+    // Retention may have removed the whole review after the listing.
     if (
       isMissing &&
       (await storage.metadata.get(file)) === undefined &&
@@ -246,7 +246,7 @@ async function compareHash(
   return undefined;
 }
 
-/** What `parse` returns, or what is wrong. */
+/** The result of `parse`, or what is wrong as text. */
 function readable<Value extends object>(parse: () => Value): Value | string {
   try {
     return parse();

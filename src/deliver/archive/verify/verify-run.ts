@@ -17,7 +17,7 @@ export interface ArchiveFinding {
   readonly path: string;
   /** A sentence that starts with the path. */
   readonly text: string;
-  /** Present for information that is no problem. */
+  /** Present if the finding is information, not a problem. */
   readonly note?: true;
 }
 
@@ -34,7 +34,7 @@ export const noteFinding = (code: string, path: string, fact: string): ArchiveFi
 
 type VerifiableRun = Pick<StoredRun, keyof RunRef | 'files'>;
 
-/** The texts of `verifyRunFiles`; empty when every file is as published and sent. */
+/** The texts of `verifyRunFiles`; empty when every file still is as it was published and sent. */
 export const runProblems = async (run: VerifiableRun): Promise<readonly string[]> =>
   (await verifyRunFiles(run)).map(({ text }) => text);
 
@@ -51,7 +51,7 @@ export async function verifyRunFiles(run: VerifiableRun): Promise<readonly Archi
     return [{ code: 'manifest.unreadable', path: 'manifest.json', text: shortMessage(error) }];
   }
   if (manifest === undefined) return [errorFinding('manifest.missing', 'manifest.json', 'is missing')];
-  // Before the names: during a delivery the message is written before the records that name it.
+  // Read before the names: a delivery writes the message before the records that name it.
   const records = await readDeliveryRecords(files);
   const names = await files.list();
   return [
@@ -136,7 +136,7 @@ async function messageFindings(
 interface DeliveryRecords {
   readonly receipts: readonly Receipt[];
   readonly attempts: readonly AttemptRecord[];
-  /** The unreadable ones. */
+  /** Findings about unreadable records. */
   readonly findings: readonly ArchiveFinding[];
 }
 
@@ -156,13 +156,13 @@ async function readDeliveryRecords(files: RunFiles): Promise<DeliveryRecords> {
   };
 }
 
-/** Rethrows `archive.unreachable`: a failing disk or store is no finding about the run. */
+/** Rethrows `archive.unreachable`: a failing disk or store says nothing about the run. */
 function undefinedIfUnreadable(error: unknown): undefined {
   if (toDocketError(error).code === 'archive.unreachable') throw error;
   return undefined;
 }
 
-/** Without the run's location, which a list of findings shows once. */
+/** The message without the run's location, which a list of findings shows only once. */
 function shortMessage(error: unknown): string {
   const { code, message } = toDocketError(error);
   if (code === 'archive.unreachable') throw error;

@@ -12,38 +12,36 @@ import { artifactBytes, artifactChunks } from '../../archive/run-folder/artifact
 import type { S3Spec } from '../../targets/s3/s3-schema.ts';
 import { type AddressPolicy, assertAllowedBehindProxy, guardedLookup, literalRefusal } from '../address-guard.ts';
 
-/** Location and credentials of a bucket, for a delivery or the archive. */
+/** Where a bucket is and how to log in, for a delivery or the archive. */
 export type S3Access = Pick<S3Spec, 'bucket' | 'endpoint' | 'region' | 'path_style' | 'credentials' | 'encryption'>;
 
 export interface S3Connection {
   readonly sdk: typeof import('@aws-sdk/client-s3');
   readonly client: S3Client;
-  /** Removes secrets from the store's replies. */
+  /** Removes secrets from the store's responses. */
   readonly redact: Redact;
-  /** For every object that is written. */
+  /** Set on every object that is written. */
   readonly encryption: Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
-  /**
-   * Epoch ms at which the credentials, and URLs signed with them, expire: null for no expiry, undefined when unknown.
-   */
+  /** Epoch ms at which the credentials, and URLs signed with them, expire. Null: never; undefined: unknown. */
   credentialsExpireAt(): Promise<number | null | undefined>;
   close(): void;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** As the SDK's own. */
+/** The same settings as the SDK's own agent. */
 const AGENT = { keepAlive: true, maxSockets: 50, timeout: CONNECT_TIMEOUT_MS } as const;
-/** Attempts of one request by the SDK. Repeating a PUT is safe: the second one finds its own object. */
+/** The SDK's attempts at one request. Repeating a PUT is safe: the second one finds its own object. */
 const MAX_ATTEMPTS = 3;
 /**
- * Lifetime of credentials by reference, by the SDK's clock. It reads them again five minutes earlier, so that a rotated key
- * is used without a restart.
+ * How long credentials from secret references are cached, by the SDK's clock. The SDK reads them again five minutes
+ * earlier, so that a rotated key is used without a restart.
  */
 const CREDENTIALS_TTL_MS = 10 * 60_000;
 
 /**
  * Throws `deliver.target_refused`, `config.secret_missing`.
  * @param socketTimeoutMs closes a silent connection
- * @param addresses the allowed addresses; absent for the archive, which belongs to the deployment: all
+ * @param addresses the allowed addresses. Absent: all, for the archive, which belongs to the deployment
  */
 export async function connectS3(
   access: S3Access,
@@ -56,12 +54,12 @@ export async function connectS3(
   const refusal = host === undefined || addresses === undefined ? undefined : literalRefusal(host, addresses);
   if (refusal !== undefined)
     throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
-  // Its warning about old versions of Node.js: Docket's releases decide which versions are supported.
+  // Turns off the SDK's warning about old Node.js versions: Docket's releases decide which versions are supported.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   // Lazy: loading the SDK takes longer than the rest of the start.
   const sdk = await import('@aws-sdk/client-s3');
   const credentials = credentialsOf(access, secrets);
-  // Fails early for a missing secret.
+  // Fails early if a secret is missing.
   await credentials?.();
   const client = new sdk.S3Client({
     ...(access.endpoint === undefined ? {} : { endpoint: access.endpoint, region: 'us-east-1' }),
@@ -69,7 +67,7 @@ export async function connectS3(
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: access.path_style ?? access.endpoint !== undefined,
     maxAttempts: MAX_ATTEMPTS,
-    // Other stores than Amazon's refuse the trailers with the SDK's checksums; ours is an ordinary header.
+    // Stores other than Amazon's refuse the trailers of the SDK's checksums. Docket's checksum is an ordinary header.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -93,7 +91,7 @@ export async function connectS3(
   };
 }
 
-/** Connects to allowed addresses only. */
+/** HTTP agents that connect to allowed addresses only. */
 const agentFor = (protocol: 'http:' | 'https:', findProxy: FindProxy, addresses: AddressPolicy | undefined) =>
   addresses === undefined
     ? proxiedAgent(protocol, findProxy, AGENT)
@@ -125,7 +123,7 @@ const encryptionOf = ({ encryption }: S3Access): S3Connection['encryption'] =>
       ? { ServerSideEncryption: 'AES256' }
       : { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: encryption.kms_key };
 
-/** RFC 6266: an ASCII name for old programs, and the name in UTF-8. */
+/** A `Content-Disposition` header (RFC 6266), with an ASCII name for old programs and the name in UTF-8. */
 function contentDisposition(name: string): string {
   const plain = name.replace(/[^ !#$&+.0-9A-Z^_a-z~-]/g, '_');
   const full = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -138,11 +136,11 @@ export const objectHeaders = ({ name, mediaType }: Pick<Artifact, 'name' | 'medi
   ContentDisposition: contentDisposition(name),
 });
 
-/** A larger file is uploaded in parts, two at a time in memory. */
+/** Larger files are uploaded in parts of this size, two at a time in memory. */
 const PART_BYTES = 8 * 1024 * 1024;
 const MAX_PARTS = 10_000;
 
-/** Uploads a file, in parts when it is large, with the hash of the file or of each part, which the store verifies. */
+/** Uploads a file, in parts if it is large. The store verifies the hash of the file, or of each part. */
 export async function putFile(
   { sdk, client }: Pick<S3Connection, 'sdk' | 'client'>,
   params: PutObjectCommandInput,
@@ -156,7 +154,7 @@ export async function putFile(
     return;
   }
   const { Upload } = await import('@aws-sdk/lib-storage');
-  // The signal ends the body stream: the upload then fails and removes its parts.
+  // When the signal ends the body stream, the upload fails and removes its parts.
   await new Upload({
     client,
     params: {

@@ -4,7 +4,7 @@ import { type Redact, redactUntrusted } from '../../../base/secrets/redactor.ts'
 import { oneLine } from '../../../base/text/bidi.ts';
 import { ForbiddenAddress } from '../address-guard.ts';
 
-/** A failure of the store, and what it means for the object. */
+/** A failure of the store, and its consequence for the object. */
 export interface S3Failure {
   /**
    * - `taken`: the key exists (the condition of the PUT)
@@ -15,17 +15,17 @@ export interface S3Failure {
    */
   readonly kind: 'taken' | 'unconditional' | 'refused' | 'later' | 'down';
   readonly status: number | undefined;
-  /** The code of S3, e.g. `AccessDenied`, or of a network error. */
+  /** S3's code, e.g. `AccessDenied`, or the code of a network error. */
   readonly code: string;
-  /** For the ledger, without secrets. */
+  /** A text for the ledger, without secrets. */
   readonly detail: string;
 }
 
-/** Whether a retry may succeed without a change: a network error, or a temporary error of the store. */
+/** Whether a retry may succeed without any change: after a network error or a temporary error of the store. */
 export const isTransient = ({ kind, status }: Pick<S3Failure, 'kind' | 'status'>): boolean =>
   kind === 'later' || (kind === 'down' && status === undefined);
 
-/** Codes of status 400 that are about the transfer or the session, not the object. */
+/** Codes with status 400 that concern the transfer or the session, not the object. */
 const TRANSIENT_CODES: ReadonlySet<string> = new Set([
   'RequestTimeout',
   'BadDigest',
@@ -40,7 +40,7 @@ const SESSION_CODES: ReadonlySet<string> = new Set([
   'TokenRefreshRequired',
 ]);
 
-/** Anything else is no code, but a text. */
+/** Anything else is text, not a code. */
 const CODE_FORMAT = /^[A-Za-z][\w.-]{0,99}$/;
 
 const property = (value: unknown, name: string): unknown =>
@@ -57,15 +57,15 @@ function kindOf(status: number | undefined, code: string): S3Failure['kind'] {
 }
 
 /**
- * Classifies an error of the SDK. Such errors contain the signed request, the reply and the id of the key: only the code,
- * the status and the redacted message are used.
+ * Classifies an error of the SDK. Such errors contain the signed request, the response and the key id, so only the
+ * code, the status and the redacted message are used.
  */
 export function classifyS3Error(error: unknown, redact: Redact): S3Failure {
   const reported = property(property(error, '$metadata'), 'httpStatusCode');
   const status = typeof reported === 'number' ? reported : undefined;
   const name = property(error, 'code') ?? property(error, 'name');
   const code = typeof name === 'string' && CODE_FORMAT.test(name) && redact(name) === name ? name : 'Error';
-  // The local file is the problem, not the store.
+  // The local file is at fault, not the store.
   if (error instanceof DocketError) return { kind: 'later', status, code: error.code, detail: error.message };
   if (error instanceof ForbiddenAddress) return { kind: 'refused', status, code, detail: oneLine(error.message) };
   const message = redactUntrusted(withCertificateAdvice(errorMessage(error)), redact);

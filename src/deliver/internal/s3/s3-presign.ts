@@ -2,13 +2,13 @@ import { DAY_MS, SECOND_MS } from '../../../base/time.ts';
 import type { LinkTimes, SharedLink } from '../../archive/storage/archive-storage.ts';
 import type { S3Connection } from './s3-client.ts';
 
-/** The maximum of Signature Version 4. */
+/** The maximum in Signature Version 4. */
 const MAX_PRESIGNED_TTL_MS = 7 * DAY_MS;
 
 /**
- * A URL that opens without a login for up to seven days. It is signed at a whole number of days after the files were made,
- * so that a retry on the same day sends the same bytes. Undefined when it would expire within a day: a URL expires with the
- * credentials that signed it.
+ * A URL that opens without a login for up to seven days. Its signature date is a whole number of days after the files
+ * were made, so that a retry on the same day sends the same bytes. Undefined if the URL would expire within a day: it
+ * expires with the credentials that sign it.
  */
 export async function presignedLink(
   connection: S3Connection,
@@ -17,7 +17,7 @@ export async function presignedLink(
 ): Promise<SharedLink | undefined> {
   const days = Math.floor((now - madeAt) / DAY_MS);
   const signedAt = days >= 0 ? madeAt + days * DAY_MS : now;
-  // A failure here must not delay the e-mail, which can name another location.
+  // A failure must not delay the e-mail, which can name another location.
   const expiresAt = await connection.credentialsExpireAt().catch(() => undefined);
   if (expiresAt === undefined) return undefined;
   const until = Math.min(signedAt + MAX_PRESIGNED_TTL_MS, expiresAt ?? Number.POSITIVE_INFINITY);

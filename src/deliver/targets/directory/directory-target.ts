@@ -53,7 +53,7 @@ const fillPath = (template: string, variables: TemplateVariables): string =>
 const folderOf = ({ path }: DirectorySpec, { published, workingDirectory }: DeliveryContext): string =>
   targetFolder(fillPath(path, templateVariables(published.manifest)), workingDirectory);
 
-/** A folder of this machine. */
+/** Writes the files to a folder of this machine. */
 export const directoryTarget = defineTarget({
   kind: 'directory',
   label: 'Folder',
@@ -91,7 +91,7 @@ export const directoryTarget = defineTarget({
   probe: ({ path }, context) => probeDirectory(path, context),
 });
 
-/** Writes a file to the folder, or to its nearest ancestor if it does not exist yet. */
+/** Writes a test file to the folder, or to its nearest existing ancestor. */
 function probeDirectory(template: string, { variables, guard, workingDirectory }: ProbeContext): TargetProbe {
   return {
     name: `Directory ${template}`,
@@ -115,8 +115,8 @@ function probeDirectory(template: string, { variables, guard, workingDirectory }
 }
 
 /**
- * The folder of a filled path template, resolved against the working directory. `..` is refused anywhere: a value of the
- * template could leave the folder with it. Throws `deliver.target_refused`.
+ * Resolves the folder of a filled path template against the working directory. Refuses `..` anywhere: a template value
+ * could otherwise leave the folder. Throws `deliver.target_refused`.
  */
 export function targetFolder(path: string, workingDirectory: string): string {
   const parts = path.split(/[/\\]/);
@@ -128,7 +128,10 @@ export function targetFolder(path: string, workingDirectory: string): string {
   });
 }
 
-/** Compares the file at `path`. An unreadable one is `other`. Throws the errors of a failing disk. */
+/**
+ * Compares the file at `path` with the artifact. An unreadable file counts as `other`. Throws the errors of a failing
+ * disk.
+ */
 async function compareFile(path: string, artifact: Artifact): Promise<'absent' | 'same' | 'other'> {
   try {
     return sha256(await readFile(path)) === artifact.sha256 ? 'same' : 'other';
@@ -146,7 +149,7 @@ async function hasAllFiles(folder: string, artifacts: readonly Artifact[]): Prom
   return true;
 }
 
-/** The fields of a result for a failing disk, with the free space; none for other errors. */
+/** The result fields for a failing disk, with the free space. No fields for other errors. */
 async function diskFaultResult(error: unknown, folder: string): Promise<Partial<AttemptResult>> {
   if (error instanceof DocketError) return isStorageOutage(error) ? { diskFault: true } : {};
   const fault = findDiskFailure(error);
@@ -155,10 +158,10 @@ async function diskFaultResult(error: unknown, folder: string): Promise<Partial<
   return { diskFault: true, detail: `The directory cannot be written: ${fault.description} (${details})` };
 }
 
-/** The errors of file systems without hard links; there the comparison before the write is the only check. */
+/** Errors of file systems without hard links. There, the comparison before the write is the only check. */
 const NO_HARD_LINK_CODES = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'] as const;
 
-/** Moves a file to a name that must be free: `rename` alone would replace an existing file. Throws `EEXIST`. */
+/** Moves a file to a name that must be unused: `rename` alone would replace an existing file. Throws `EEXIST`. */
 async function renameIfAbsent(temporary: string, final: string): Promise<void> {
   try {
     await link(temporary, final);
@@ -170,10 +173,10 @@ async function renameIfAbsent(temporary: string, final: string): Promise<void> {
 }
 
 /**
- * Writes all files under temporary names, synced, then renames them one by one, so that a reader of the folder sees
- * complete files only. A file of the same name with other bytes is replaced with `overwrite`; without it the delivery is
- * refused before any file is written. A failure before the first rename leaves nothing behind and may be retried; after
- * it the result is `unknown`, because a reader may have taken a file.
+ * Writes and syncs all files under temporary names, then renames them one by one, so that readers of the folder see
+ * complete files only. With `overwrite`, replaces a file with the same name and other bytes; without it, refuses the
+ * delivery before writing any file. A failure before the first rename leaves nothing behind and may be retried. After
+ * that the result is `unknown`, because a reader may have taken a file.
  */
 export async function writeFiles(
   folder: string,

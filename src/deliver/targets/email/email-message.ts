@@ -9,11 +9,11 @@ import { canonicalAddress } from '../../../definitions/allow-lists/recipients.ts
 import type { InlineImage } from '../../../render/artifact.ts';
 import { type DkimKey, signMessage } from './dkim.ts';
 
-/** Default limit for attachments and pictures of one message together, as they are sent. Many servers refuse more. */
+/** Default limit for a message's attachments and pictures together, in their encoded size. Many servers refuse more. */
 export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 const MAX_SUBJECT_LENGTH = 200;
-/** Of a subject before it is cut at a word. */
+/** A longer subject is cut at a word. */
 const MAX_UNCUT_SUBJECT_LENGTH = 2 * MAX_SUBJECT_LENGTH;
 const MAX_NAME_LENGTH = 100;
 
@@ -28,15 +28,15 @@ export interface EmailParts {
   readonly delivery: string;
   readonly run: string;
   readonly from: string;
-  /** The sender's name; the address alone when absent. */
+  /** The sender's name. Absent: the address alone is shown. */
   readonly fromName?: string | undefined;
-  /** The organization and the report, for the `List-Id`: stable ids without spaces. */
+  /** Organization and report for the `List-Id`: stable ids without spaces. */
   readonly list: { readonly org: string; readonly report: string };
-  /** The recipient of the envelope. */
+  /** The envelope recipient. */
   readonly to: string;
-  /** The `To` header where one message is sent to several recipients; `to` alone otherwise. */
+  /** The `To` header of one message to several recipients. Absent: `to` alone. */
   readonly visibleRecipients?: readonly string[];
-  /** Source of the Message-ID where several deliveries share one message; `delivery` otherwise. */
+  /** The Message-ID is made from this if several deliveries share one message, otherwise from `delivery`. */
   readonly sharedKey?: string;
   /** The report's owner. */
   readonly replyTo?: string;
@@ -46,12 +46,12 @@ export interface EmailParts {
   readonly attachments: readonly Attachment[];
   /** Inline parts of the HTML, not listed as attachments. */
   readonly pictures?: readonly InlineImage[];
-  /** That of the first attempt for every attempt, so that all attempts have the same bytes. */
+  /** The date of the first attempt, so that all attempts have the same bytes. */
   readonly date: Date;
-  /** Limit for attachments and pictures together, as they are sent (`encodedLength`). */
+  /** Limit for attachments and pictures together, in their encoded size (`encodedLength`). */
   readonly maxBytes?: number;
   readonly dkim?: DkimKey | undefined;
-  /** `encodeBase64`, which may remember files that several messages have. */
+  /** Replaces `encodeBase64`, e.g. to encode shared files only once. */
   readonly encode?: typeof encodeBase64;
 }
 
@@ -59,11 +59,13 @@ export interface EmailMessage {
   readonly messageId: string;
   readonly envelope: { readonly from: string; readonly to: string };
   readonly raw: Uint8Array;
-  /** The MIME boundary: a hash of texts, files and pictures, independent of sender and signature. */
+  /** The MIME boundary: a hash of texts, files and pictures that does not depend on sender or signature. */
   readonly boundary: string;
 }
 
-/** The canonical form of an address. Throws `deliver.recipient_refused` for anything that must not be in a header. */
+/**
+ * The canonical form of an address. Throws `deliver.recipient_refused` for anything that must not appear in a header.
+ */
 function requireAddress(value: string, role: string): string {
   const canonical = canonicalAddress(value);
   if (canonical !== undefined) return canonical;
@@ -74,38 +76,39 @@ function requireAddress(value: string, role: string): string {
 }
 
 /**
- * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. All attempts share it, so mail programs
- * can detect a duplicate, and a message can be traced to its row. A plain hash without a key: a Message-ID proves nothing,
- * and a key could never be rotated.
+ * The Message-ID of a delivery: a hash of the ledger row's id at the sender's domain. All attempts share it, so that
+ * mail programs can detect a duplicate and a message can be traced to its row. The hash has no key: a Message-ID proves
+ * nothing, and the key could never be rotated.
  */
 export function messageIdOf(delivery: string, from: string): string {
   const domain = from.slice(from.lastIndexOf('@') + 1);
   return `<${sha256(`message:${delivery}`).slice(0, 40)}@${domain}>`;
 }
 
-/** Characters of an atom (RFC 5322) that ids may have. */
+/** Matches what ids may contain, but atoms (RFC 5322) may not. */
 const NO_ATOM = /[^A-Za-z0-9_-]+/g;
 const atom = (id: string): string => id.replace(NO_ATOM, '-').slice(0, 60) || '-';
 
 /**
- * The `List-Id` of a report (RFC 2919), by which mail programs sort: `<report.org.domain>`. The same for every message of the
- * report, notices included.
+ * The `List-Id` of a report (RFC 2919), `<report.org.domain>`, by which mail programs can sort. The same for every
+ * message of the report, notices included.
  */
 export function listIdOf({ org, report }: EmailParts['list'], from: string): string {
   const domain = asciiLowerCase(from.slice(from.lastIndexOf('@') + 1));
   return `<${atom(report)}.${atom(org)}.${domain}>`;
 }
 
-/** The name of a sender or recipient as a header may have it; undefined where nothing of it is visible. */
+/** A sender's or recipient's name for a header; undefined if nothing of it is visible. */
 function displayName(name: string | undefined): string | undefined {
   const shown = name === undefined ? '' : oneLine(cutAtWord(oneLine(headerText(name)), MAX_NAME_LENGTH));
-  // Of one figure that is too long nothing is left: the address says more than an ellipsis.
+  // If nothing but an ellipsis is left of a name, the address says more.
   return shown === '' || shown === '…' ? undefined : shown;
 }
 
 /**
- * The MIME boundary: a hash of all parts. It is deterministic, and no part can contain it, so that report data cannot end
- * its part and start an attachment. `assertSameEmail` searches archived messages for it: do not change how it is made.
+ * The MIME boundary: a hash of all parts. It is deterministic, and no part can contain it, so that report data cannot
+ * end its part and start an attachment. `assertSameEmail` searches archived messages for it, so do not change how it is
+ * made.
  */
 function mimeBoundary({
   delivery,
@@ -130,36 +133,36 @@ export const encodeBase64 = (bytes: Uint8Array): Buffer => {
   return Buffer.from((text.match(/.{1,76}/g) ?? []).join('\r\n'), 'latin1');
 };
 
-/** The length of `encodeBase64` for so many bytes. */
+/** The length of `encodeBase64` for this many bytes. */
 export function encodedLength(bytes: number): number {
   const length = 4 * Math.ceil(bytes / 3);
   return length + 2 * Math.max(0, Math.ceil(length / LINE_LENGTH) - 1);
 }
 
 /**
- * Stands for the n-th file while nodemailer builds a message: what takes time is the encoding of files, which several
- * messages share. No other part can contain it, because it is derived from the hash of all parts.
+ * A placeholder for the n-th file while nodemailer builds a message. Encoding files is slow, and several messages share
+ * the result. No part can contain the placeholder, because it is derived from the hash of all parts.
  */
 const placeholderOf = (boundary: string, index: number): Buffer =>
   Buffer.from(sha256(`${boundary} ${index}`).slice(0, (LINE_LENGTH / 4) * 3));
 
-/** The longest encoded word of a header; RFC 2047 allows 75 characters. */
+/** The longest encoded word used in a header. RFC 2047 allows 75 characters. */
 const WORD_LENGTH = 52;
 
-/** A text of a header that readers would take for an encoded word (RFC 2047) and show as another one. */
+/** Header text that mail programs would mistake for an encoded word (RFC 2047) and decode. */
 interface HeaderWord {
   readonly placeholder: string;
   readonly text: string;
 }
 
 /**
- * Replaces a text that looks like an encoded word with a placeholder, for which `withHeaderWords` writes encoded words:
- * nodemailer leaves it as it is.
+ * Replaces text that looks like an encoded word with a placeholder, which nodemailer leaves alone. `withHeaderWords`
+ * later replaces the placeholder with encoded words.
  */
 const headerWord = (text: string, boundary: string, header: string): HeaderWord | undefined =>
   text.includes('=?') ? { placeholder: sha256(`${boundary} ${header}`).slice(0, WORD_LENGTH), text } : undefined;
 
-/** The message with encoded words in the places of their placeholders, one a line. */
+/** Replaces the placeholders in a message with encoded words, one per line. */
 function withHeaderWords(
   built: Buffer,
   words: readonly HeaderWord[],
@@ -179,7 +182,7 @@ function withHeaderWords(
   return message;
 }
 
-/** The message with the encoded files in the places of their placeholders. */
+/** Replaces the placeholders in a message with the encoded files. */
 function withFiles(built: Buffer, boundary: string, files: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [];
   let from = 0;
@@ -193,8 +196,9 @@ function withFiles(built: Buffer, boundary: string, files: readonly Buffer[]): B
 }
 
 /**
- * The exact MIME message of one delivery. Deterministic, so that a retry sends the archived bytes. Throws `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that
- * are too large.
+ * Builds the exact MIME message of one delivery. Deterministic, so that a retry sends the archived bytes. Throws
+ * `deliver.recipient_refused` for an address that is not plain, `deliver.target_refused` for attachments that are too
+ * large.
  */
 export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
   const from = requireAddress(parts.from, 'sender');

@@ -71,12 +71,12 @@ const emailSchema = (formats: readonly string[]) =>
   });
 type EmailSpec = z.infer<ReturnType<typeof emailSchema>>;
 
-/** The recipients. With `split`, the definition of each value has its own. */
+/** The recipients. With `split`, each value's definition has its own. */
 const addressesOf = ({ to }: Pick<EmailSpec, 'to'>): readonly string[] => (to === TO_SPLIT ? [] : to);
 
 const NO_MAIL_SERVER = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
-/** E-mail. Each mailbox is one delivery, also where one message names all of them: the results may differ. */
+/** E-mail. Each mailbox is a separate delivery, even if one message names them all: the results may differ. */
 export const emailTarget = defineTarget({
   kind: 'email',
   label: 'E-mail',
@@ -109,7 +109,7 @@ export const emailTarget = defineTarget({
       formats: spec.attach,
       parts: [
         ...(spec.body === 'notice' ? [] : ['the body']),
-        // Only asked where there is a password: there the default is none.
+        // Only used with a password, and the default is then a subject without figures.
         ...(spec.subject_figures === true && hasHeadline(spec) ? ['the subject'] : []),
       ],
     },
@@ -125,7 +125,7 @@ export const emailTarget = defineTarget({
         service: mail?.service ?? 'mail',
         messageId: mail === undefined ? null : messageIdOf(spec.together ? sharedMessageKey(row) : row.id, mail.from),
         recipientRefusal: () => recipientRefusal(row.recipient, settings.recipients),
-        // It may link to files of other deliveries, which must be `sent` first. The server's limit is known later.
+        // It may link to files of other deliveries, which must be `sent` first. The server's limit is not known yet.
         ...(exceedsLimit(spec, context) || (mail?.mailer.announcedSize && attachesFiles(spec, context))
           ? { phase: 1 as const }
           : {}),
@@ -190,9 +190,9 @@ export const emailTarget = defineTarget({
       }
       message = await build(body, []);
     }
-    // Checked again on the envelope, whatever built it.
+    // Checks the finished envelope again, however it was built.
     assertAllowed(message.envelope.to, settings.recipients, { shown: message.envelope.to });
-    // Links change from day to day.
+    // Links change from day to day, so only messages without links are compared.
     if (!linked && previousEpoch > 0) await assertSameEmail(archive, published, row.id, message, attached.length > 0);
     const { confirmsFirst } = mail.mailer;
     const mailer =
@@ -201,14 +201,14 @@ export const emailTarget = defineTarget({
   },
 });
 
-/** The header `Date` of an archived message; undefined where it has none. */
+/** The header `Date` of an archived message; undefined without one. */
 function dateOf(message: Uint8Array | undefined): Date | undefined {
   const head = message === undefined ? '' : Buffer.from(message).toString('latin1').split('\r\n\r\n', 1)[0];
   const at = Date.parse(/^Date: (.+)$/im.exec(head ?? '')?.[1] ?? '');
   return Number.isNaN(at) ? undefined : new Date(at);
 }
 
-/** When the first attempt began: that of the archived message, which all attempts repeat. One message for all has one date. */
+/** When the first attempt began, from the archived message that all attempts repeat. A shared message has one date. */
 async function firstAttemptDate(
   row: NewDelivery,
   { together }: EmailSpec,
@@ -237,17 +237,17 @@ function assertAllowed(
   if (refusal !== undefined) throw new DocketError('deliver.recipient_refused', `${shown} ${refusal}.`, hint);
 }
 
-/** The key of the one message for all recipients; no mailbox has it. */
+/** The key of one message to all recipients; no mailbox has the same key. */
 const sharedMessageKey = ({ run, target }: NewDelivery): string => deliveryId(run, target, '');
 
 const attachmentLimit = ({ max_attachment }: EmailSpec): number =>
   max_attachment === undefined ? MAX_ATTACHMENT_BYTES : bytesOf(max_attachment);
 
-/** The body that the delivery asks for. */
+/** Name of the body that the delivery uses. */
 const bodyNameOf = ({ body = 'full', list_in_body: lists }: EmailSpec): MailBodyName =>
   body === 'full' && lists ? 'full-lists' : body;
 
-/** The body of the delivery. Throws `archive.corrupt` where the run has others, but not this one. */
+/** The body that the delivery uses. Throws `archive.corrupt` if the run lacks it. */
 function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryContext): MailBody {
   const name = bodyNameOf(spec);
   const body = mailBodyOf(mail, name);
@@ -256,8 +256,8 @@ function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryCont
 }
 
 /**
- * The subject: the definition's own, or title, period and first headline; of a corrected edition or a repeated
- * copy it begins by saying so.
+ * The subject: the definition's own, or title, period and first headline. In a corrected edition or repeated copy it
+ * begins with a mark.
  */
 function subjectOf(
   { subject, subject_figures }: EmailSpec,
@@ -274,13 +274,13 @@ function subjectOf(
   return mark === undefined ? text : `${mark}: ${text}`;
 }
 
-/** Whether the subject has a headline where it may: the default one, or `{{ headline }}`. */
+/** Whether the subject may contain a headline: the default subject, or one with `{{ headline }}`. */
 const hasHeadline = ({ subject = 'headline' }: EmailSpec): boolean => subject.includes('headline');
 
 const attachesFiles = ({ attach }: EmailSpec, { published }: DeliveryContext): boolean =>
   mailAttachments(published.artifacts, attach).length > 0;
 
-/** By the sizes in the archive, before any file is read. */
+/** Judged by the sizes in the archive, before any file is read. */
 function exceedsLimit(spec: EmailSpec, context: DeliveryContext): boolean {
   const files = mailAttachments(context.published.artifacts, spec.attach).reduce(
     (sum, { bytes }) => sum + encodedLength(bytes),
@@ -308,7 +308,7 @@ const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [
   ...new Map(addresses.map((address) => [recipientKey(address), address] as const)).values(),
 ];
 
-/** The files to attach. Throws `deliver.target_refused` where the run has no file of a format. */
+/** The files to attach. Throws `deliver.target_refused` if the run has no file of a format. */
 function selectAttachments(spec: EmailSpec, artifacts: readonly Artifact[]): readonly Artifact[] {
   const missing = spec.attach.find((format) => !artifacts.some((artifact) => artifact.format === format));
   if (missing !== undefined) {
@@ -321,7 +321,7 @@ function selectAttachments(spec: EmailSpec, artifacts: readonly Artifact[]): rea
 }
 
 /**
- * Sends a finished message; the server's reply becomes the ledger's state.
+ * Sends a finished message. The server's reply becomes the state in the ledger.
  * @param archivedHash SHA-256 (hex) of the archived message
  */
 export function emailSender(

@@ -21,14 +21,14 @@ interface LinkInput {
   readonly deliveries: readonly Delivery[];
   readonly rows: readonly DeliveryRow[];
   readonly archive: Archive;
-  /** The most bytes of a message that the mail server takes; undefined where it does not say so. */
+  /** The mail server's limit for a message, in bytes; undefined if the server does not announce one. */
   readonly announcedSize?: number | undefined;
 }
 
 /**
- * Links to the files of these formats, from the first source that has all of them: an S3 delivery of the run, the archive,
- * the locations of other deliveries. Otherwise the recipient of a pending delivery that will have them. Throws
- * `deliver.target_refused` when there is no source.
+ * Links to the files of these formats, from the first source that has all of them: an S3 delivery of the run, the
+ * archive, or the locations of other deliveries. If a pending delivery will have them, returns its recipient instead.
+ * Throws `deliver.target_refused` when there is no source.
  */
 export async function findFileLinks(input: LinkInput): Promise<readonly FileLink[] | { readonly waitsFor: string }> {
   const { formats, published, deliveries, rows } = input;
@@ -55,7 +55,9 @@ export async function findFileLinks(input: LinkInput): Promise<readonly FileLink
   });
 }
 
-/** Links by file name from each source, the best first. Lazy: a source is used only if the ones before lack a file. */
+/**
+ * Links by file name from each source, best source first. Lazy: a source is used only if the earlier ones lack a file.
+ */
 async function* linkSources(
   { published, archive }: LinkInput,
   sent: readonly Delivery[],
@@ -83,7 +85,7 @@ const MEGABYTE = 1024 * 1024;
 const sizeText = (bytes: number): string =>
   bytes < MEGABYTE / 10 ? `${Math.max(1, Math.round(bytes / 1024))} kB` : `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** The earliest expiry of the links, which need no login; undefined for links without expiry. */
+/** When the first of the links expires; undefined if none does. The links need no login. */
 function expiryText(links: readonly FileLink[]): string | undefined {
   const ends = links.flatMap(({ until }) => until ?? []);
   if (ends.length === 0) return undefined;
@@ -100,7 +102,7 @@ export function withFileLinks(
   const lead = messagesFor(locale).notice.fileLinks(expiryText(links));
   const items = links.map(
     ({ name, bytes, url }) =>
-      // Mail programs may not open other schemes such as sftp: show the URL as text.
+      // Mail programs may not open other schemes such as sftp, so the URL is shown as text.
       `<li><a href="${escapeHtml(url)}">${escapeHtml(name)}</a> (${sizeText(bytes)})${/^https?:/.test(url) ? '' : `<br>${escapeHtml(url)}`}</li>`,
   );
   const block = `<div style="padding:16px;font-family:Arial,sans-serif;font-size:14px;line-height:1.5">${lead}<ul>${items.join('')}</ul></div>`;

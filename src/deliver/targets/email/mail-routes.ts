@@ -18,7 +18,7 @@ import { accessTokens } from './smtp/oauth2.ts';
 import { type Mailer, type SmtpMailer, type SmtpOptions, smtpMailer } from './smtp/smtp-mailer.ts';
 import { smtpServiceName } from './smtp/smtp-url.ts';
 
-/** What mail routes need of their process. */
+/** What mail routes need from their process. */
 export interface MailContext extends Partial<Redactor> {
   readonly config: Config;
   /** For secret references with `env`. */
@@ -26,20 +26,20 @@ export interface MailContext extends Partial<Redactor> {
   readonly clock: Clock;
 }
 
-/** The mail route of an organization; undefined when it has no server or no sender. */
+/** Finds an organization's mail route; undefined if it has no server or no sender. */
 export type GetMailRoute = (settings: OrgSettings) => Promise<MailRoute | undefined>;
 
 /** A mail server with its login. */
 export interface MailServer {
   readonly url: Secret;
   readonly options: Pick<SmtpOptions, 'oauth2' | 'redactor'>;
-  /** Equal for equal server and login, without revealing either. */
+  /** The same for the same server and login. Reveals neither. */
   readonly fingerprint: string;
 }
 
 type OrgSmtp = NonNullable<OrgSettings['smtp']>;
 
-/** The environment's settings of the deployment's server, in the format of `org.yaml`. */
+/** The deployment's mail server settings from the environment, in the format of `org.yaml`. */
 export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'> {
   const file = (path: string | undefined) => (path === undefined ? undefined : { file: path });
   const { SMTP_OAUTH2_USER: user, SMTP_OAUTH2_TOKEN_URL: token_url, SMTP_OAUTH2_CLIENT_ID: client } = config;
@@ -65,8 +65,8 @@ export function deploymentSmtp(config: Config): Pick<OrgSmtp, 'oauth2' | 'dkim'>
 }
 
 /**
- * Reads every secret of the environment's mail settings at start, so that a missing key does not fail the first report.
- * Throws `config.invalid` with all problems.
+ * Reads every secret of the environment's mail settings at the start, so that a missing key is found before the first
+ * report. Throws `config.invalid` with all problems.
  */
 export async function assertMailSecrets({ config, env, ...redactor }: Omit<MailContext, 'clock'>): Promise<void> {
   const secrets = secretSource(env, redactor);
@@ -100,7 +100,7 @@ export async function resolveMailServer(
   if (value === undefined) return undefined;
   const { redactor } = secrets;
   const url = typeof value === 'string' ? new Secret(value) : value;
-  // A token belongs to its server.
+  // A token works only for its own server.
   const oauth2 = smtp?.url === undefined ? deploymentSmtp(config).oauth2 : smtp.oauth2;
   if (oauth2 === undefined) return { url, options: { redactor }, fingerprint: url.fingerprint() };
   const { user, token_url: tokenUrl, client_id, client_secret, refresh_token, scope } = oauth2;
@@ -132,7 +132,7 @@ function senderOf({ smtp, name, id }: OrgSettings, { MAIL_FROM }: Config): Requi
   return sender === undefined ? undefined : { ...fallback, ...sender };
 }
 
-/** Identifies the settings of an organization's server by its secret references, not their values. */
+/** Identifies an organization's server settings by their secret references, without the values. */
 const serverRef = ({ smtp }: Pick<OrgSettings, 'smtp'>): string =>
   smtp?.url === undefined ? 'SMTP_URL' : JSON.stringify([smtp.url, smtp.oauth2 ?? null]);
 
@@ -146,7 +146,7 @@ function createMailerCache(open: typeof smtpMailer) {
     retiring.delete(mailer);
   };
   return {
-    /** Returns the open mailer; after a rotation of a secret, replaces it and drains the old one. */
+    /** Returns the open mailer. After a secret was rotated, replaces the mailer and drains the old one. */
     get: (ref: string, { fingerprint, url, options }: MailServer): Mailer => {
       const cached = current.get(ref);
       if (cached?.fingerprint === fingerprint) return cached.mailer;
@@ -163,8 +163,9 @@ function createMailerCache(open: typeof smtpMailer) {
 }
 
 /**
- * Mail routes with one mailer per server and login, so that all runs share its connections; closed with the scope. Secrets
- * are read for each route: after a rotation a new mailer opens, and the old one closes after its last message. Throws `config.invalid`, `config.secret_missing`.
+ * Creates mail routes. They share one mailer per server and login, so that all runs share its connections; mailers
+ * close with the scope. Secrets are read for each route: after a rotation a new mailer opens, and the old one closes
+ * after its last message. Throws `config.invalid`, `config.secret_missing`.
  */
 export function createMailRoutes(
   context: MailContext,
@@ -180,7 +181,7 @@ export function createMailRoutes(
     const { address: from, name: fromName } = sender;
     const mailer = mailers.get(serverRef(settings), server);
     const deploymentDkim = deploymentSmtp(context.config).dkim;
-    // A signature of another domain proves nothing about the sender.
+    // A signature for another domain proves nothing about the sender.
     const dkim =
       settings.smtp?.dkim ??
       (deploymentDkim !== undefined && signsFor(deploymentDkim.domain, from) ? deploymentDkim : undefined);
@@ -194,7 +195,7 @@ export function createMailRoutes(
 }
 
 /**
- * Throws `config.invalid` for a report with e-mail deliveries where no mail server or no sender is configured.
+ * Throws `config.invalid` for a report with e-mail deliveries if no mail server or no sender is configured.
  *
  * @param alternative how the command runs without e-mail; part of the message
  */

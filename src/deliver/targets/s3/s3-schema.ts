@@ -60,7 +60,7 @@ export const s3Schema = (formats: readonly string[]) =>
   });
 export type S3Spec = z.infer<ReturnType<typeof s3Schema>>;
 
-/** Errors of a key template: it cannot be filled, begins with "/", or is the same for all files of a run. */
+/** Errors in a key template: it cannot be filled, begins with "/", or is the same for several files of a run. */
 export function keyDiagnostics(
   { key: template, files }: Pick<S3Spec, 'key' | 'files'>,
   context: DiagnosticContext,

@@ -15,7 +15,7 @@ export interface S3Object {
   readonly artifact: Artifact;
 }
 
-/** The object of a key compared with its file. `hidden`: the credentials may not read it. */
+/** How the object of a key compares with its file. `hidden`: the credentials may not read it. */
 export type ObjectState = 'absent' | 'same' | 'other' | 'hidden';
 
 const SOCKET_TIMEOUT_MS = 60_000;
@@ -56,21 +56,21 @@ export async function openS3(
       try {
         const { ContentLength, Metadata } = await client.send(new sdk.HeadObjectCommand(locationOf(key)));
         if (ContentLength !== artifact.bytes) return 'other';
-        // Bytes and metadata are written in one step, so the hash in the metadata belongs to these bytes.
+        // One step writes both bytes and metadata, so the hash in the metadata belongs to these bytes.
         if (Metadata?.[SHA_KEY] !== undefined) return Metadata[SHA_KEY] === artifact.sha256 ? 'same' : 'other';
         return (await digestOf(key)) === artifact.sha256 ? 'same' : 'other';
       } catch (error) {
         const { status, code } = classifyS3Error(error, redact);
         if (status === 404 && code !== 'NoSuchBucket') return 'absent';
-        // A role without list permission gets 403 for an absent object.
+        // Without list permission, a role gets 403 for an absent object.
         if (status === 403) return 'hidden';
         throw error;
       }
     },
-    /** @param onlyNew stores that support conditional writes refuse an existing key with 412 */
+    /** @param onlyNew refuses an existing key with 412, in stores that support conditional writes */
     put: (object: S3Object, onlyNew: boolean, signal: AbortSignal) =>
       putFile(connection, putParams(object, onlyNew), object.artifact, signal),
-    /** Begins and aborts an upload: proves that the credentials may write, and leaves no object. */
+    /** Begins an upload and aborts it. This proves that the credentials may write, and leaves no object. */
     probe: async (key: string): Promise<void> => {
       const begun = await client.send(
         new sdk.CreateMultipartUploadCommand({ ...locationOf(key), ...encryption, ...tagging }),

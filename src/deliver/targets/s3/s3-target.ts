@@ -27,11 +27,11 @@ import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 
 const objectUrl = ({ bucket }: S3Spec, key: string): string => `s3://${bucket}/${key}`;
 
-/** @param more files that are put after those of the run */
+/** @param more files to put after the run's own files */
 const objectsOf = (spec: S3Spec, { published }: DeliveryContext, more: readonly Artifact[] = []): S3Object[] =>
   toS3Objects(spec, templateVariables(published.manifest), [...chosenFiles(published.artifacts, spec), ...more]);
 
-/** Put last where `complete_marker` asks for it. Its name is that of Hadoop's committers, which data tools know. */
+/** The file for `complete_marker`, put last. Data tools know its name from Hadoop's committers. */
 const MARKER: Artifact = {
   name: '_SUCCESS',
   format: 'marker',
@@ -41,11 +41,11 @@ const MARKER: Artifact = {
   sha256: sha256(''),
 };
 
-/** What is put, in order. */
+/** The objects to put, in order. */
 const objectsToPut = (spec: S3Spec, context: DeliveryContext): S3Object[] =>
   objectsOf(spec, context, spec.complete_marker ? [MARKER] : []);
 
-/** A bucket of an object store. */
+/** Puts the files into a bucket of an object store. */
 export const s3Target = defineTarget({
   kind: 's3',
   label: 'S3 bucket',
@@ -71,7 +71,7 @@ export const s3Target = defineTarget({
     return [
       {
         row: newRow(published, target, objectUrl(spec, commonPrefix(keys)), JSON.stringify([endpoint, bucket, key])),
-        // One service per organization: a refused organization says nothing about the others.
+        // One service per organization: if one organization is refused, another may still be accepted.
         service: `bucket ${bucket}${endpoint === undefined ? '' : ` at ${endpoint}`} of ${org}`,
         messageId: null,
         // A PUT is idempotent, so an unreachable store counts as `unsent`.
@@ -95,7 +95,7 @@ export const s3Target = defineTarget({
   probe: (spec, context) => probeS3(spec, context),
 });
 
-/** Opens a bucket that the organization may use, at no refused address. Throws `deliver.target_refused`. */
+/** Opens a bucket that the organization may use, and refuses forbidden addresses. Throws `deliver.target_refused`. */
 const guardedS3 =
   (spec: S3Spec, run: string, secrets: SecretSource, guard: DestinationGuard) => async (): Promise<S3Store> => {
     guard.assertBucket(spec);
@@ -103,7 +103,7 @@ const guardedS3 =
     return openS3(spec, run, secrets, guard.findProxy, host === undefined ? undefined : guard.addressPolicy(host));
   };
 
-/** Begins and aborts an upload. */
+/** Begins an upload and aborts it. */
 function probeS3(spec: S3Spec, { variables, secrets, guard }: ProbeContext): TargetProbe {
   return {
     name: `S3 ${objectUrl(spec, spec.key)}${spec.endpoint === undefined ? '' : ` at ${spec.endpoint}`}`,
@@ -124,7 +124,7 @@ function probeS3(spec: S3Spec, { variables, secrets, guard }: ProbeContext): Tar
   };
 }
 
-/** A single key itself; of several, the longest folder that contains all of them. */
+/** A single key itself. Of several keys, the longest folder that contains them all. */
 function commonPrefix(keys: readonly string[]): string {
   const [first = '', ...others] = keys;
   if (others.length === 0) return first;
@@ -141,7 +141,7 @@ function commonPrefix(keys: readonly string[]): string {
 
 const LINK_SOCKET_TIMEOUT_MS = 20_000;
 
-/** A link to each object, by file name: under the bucket's `public_url`, or presigned. Empty where neither is possible. */
+/** A link to each object, by file name: under the bucket's `public_url`, or presigned. Empty if neither is possible. */
 async function objectLinks(
   spec: S3Spec,
   objects: readonly S3Object[],
@@ -153,7 +153,8 @@ async function objectLinks(
     const urlOf = (key: string): string => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
     return new Map(objects.map(({ key, artifact }) => [artifact.name, { url: urlOf(key), until: null }]));
   }
-  // Signing sends nothing. Without a connection nothing can be signed; the e-mail then names the location without a link.
+  // Signing sends nothing. Without a connection nothing can be signed, and the e-mail names the location without a
+  // link.
   const connection = await connectS3(spec, secrets, LINK_SOCKET_TIMEOUT_MS).catch(() => undefined);
   if (connection === undefined) return new Map();
   try {
@@ -172,7 +173,7 @@ const KEY_FIELD = 'deliveries[].s3.key';
 
 /**
  * The key of each file. Throws `deliver.target_refused` for a key that cannot be used or that two files would share,
- * `template.invalid`.
+ * and `template.invalid`.
  */
 export function toS3Objects(spec: S3Spec, variables: TemplateVariables, artifacts: readonly Artifact[]): S3Object[] {
   const used = new Map<string, string>();
@@ -196,8 +197,8 @@ type PutResult =
   | (AttemptResult & { readonly state: 'refused' | 'pending' });
 
 /**
- * Puts the missing objects. An object is there completely or not at all, and after a lost reply the store is asked again,
- * so the result is never `unknown` and a repetition changes nothing.
+ * Puts the missing objects. An object is stored completely or not at all, and after a lost reply the store is checked
+ * again. So the result is never `unknown`, and a repetition changes nothing.
  */
 function putObjects(spec: S3Spec, objects: readonly S3Object[], open: () => Promise<S3Store>): SendFn {
   return async (signal, fence = noFence) => {
@@ -252,7 +253,7 @@ async function putObject(
         return { state: 'refused', detail: UNVERIFIABLE_DETAIL };
       }
       if (failure.kind === 'refused') return { state: 'refused', detail: failure.detail };
-      // The reply was lost, or an earlier attempt has put it: the store knows.
+      // The reply was lost, or an earlier attempt has put the object: check the store.
       current = await store.compare(object).catch(() => 'hidden' as const);
       if (current === 'same') return { state: 'sent', existed: failure.kind === 'taken' };
       return failure.kind === 'taken' ? conflict : failedPut(failure);

@@ -6,25 +6,25 @@ const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}=?$/;
 const KEY_TYPE = /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521))$/;
 const HOST_KEY_DESCRIPTION = 'a fingerprint (SHA256:…) or a line of known_hosts (host, type, key)';
 
-/** A pinned server key. */
+/** A server key that the definition pins. */
 export interface HostKey {
   /** `SHA256:…` without padding. */
   readonly fingerprint: string;
-  /** E.g. `ssh-ed25519`; undefined where only the fingerprint was given. */
+  /** E.g. `ssh-ed25519`; undefined if only the fingerprint is known. */
   readonly type: string | undefined;
 }
 
 export const fingerprintOf = (key: Uint8Array): string =>
   `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
 
-/** The type of a key blob (RFC 4253 §6.6: its first string). Undefined for an unknown type. */
+/** The type of a key blob, which is its first string (RFC 4253 §6.6). Undefined for an unknown type. */
 export function hostKeyType(key: Buffer): string | undefined {
   const length = key.length >= 4 ? key.readUInt32BE(0) : 0;
   const type = key.subarray(4, 4 + length).toString('latin1');
   return KEY_TYPE.test(type) ? type : undefined;
 }
 
-/** Undefined when it has neither of the two forms, or type and key contradict each other. */
+/** Parses a host key. Undefined if the text has neither of the two forms, or if type and key contradict each other. */
 export function parseHostKey(text: string): HostKey | undefined {
   const trimmed = text.trim();
   if (FINGERPRINT.test(trimmed)) return { fingerprint: trimmed.replace(/=$/, ''), type: undefined };

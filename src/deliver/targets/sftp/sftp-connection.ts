@@ -11,7 +11,7 @@ import { createSftpSession, SftpFailure, type SftpSession } from './sftp-session
 const READY_TIMEOUT_MS = 15_000;
 const KEEPALIVE_INTERVAL_MS = 10_000;
 
-/** RSA keys sign with SHA-2, although the type of the key names SHA-1. */
+/** RSA keys sign with SHA-2, although the key type's name stands for SHA-1. */
 const hostKeyAlgorithms = (type: string): readonly ServerHostKeyAlgorithm[] => {
   if (type === 'ssh-rsa') return ['rsa-sha2-512', 'rsa-sha2-256'];
   const known = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'] as const;
@@ -58,9 +58,9 @@ export async function openSftp(
             : new SftpFailure('hostKeyMismatch', keyMismatch),
       );
     };
-    // Never removed: an `error` event without a listener ends the process.
+    // This listener is never removed: without one, an `error` event ends the process.
     client.on('error', fail);
-    // ssh2 takes over the socket's errors only after it has parsed the keys.
+    // ssh2 handles the socket's errors only after it has parsed the keys.
     sock.on('error', fail);
     client.once('close', () => fail(new Error('the connection was closed')));
     client.once('ready', () => client.sftp((error, opened) => (error ? fail(error) : resolve(opened))));
@@ -72,10 +72,10 @@ export async function openSftp(
         sock,
         username: spec.user,
         ...(password === undefined ? {} : { password: password.reveal(), tryKeyboard: true }),
-        // Some keys need their final line break, which reading a secret trims.
+        // Some keys need the final line break, which was trimmed when the secret was read.
         ...(privateKey === undefined ? {} : { privateKey: `${privateKey.reveal()}\n` }),
         ...(passphrase === undefined ? {} : { passphrase: passphrase.reveal() }),
-        // A server offers one of its keys: it must be of a pinned type, where all types are known.
+        // A server offers only one of its keys. Restrict it to the pinned types, if all types are known.
         ...(types.includes(undefined) ? {} : { algorithms: { serverHostKey: [...new Set(algorithms)] } }),
         hostVerifier: (offered: Buffer) => {
           const fingerprint = fingerprintOf(offered);

@@ -17,7 +17,7 @@ export class SftpFailure extends Error {
    */
   readonly kind: 'answered' | 'lost' | 'down' | 'hostKeyMismatch';
   readonly code: number | undefined;
-  /** The server refuses the request itself, and would refuse it again. */
+  /** The server refuses the request itself, and would refuse a repetition. */
   readonly permanent: boolean;
 
   constructor(kind: SftpFailure['kind'], detail: string, code?: number, permanent = false) {
@@ -28,7 +28,7 @@ export class SftpFailure extends Error {
   }
 }
 
-/** A request as messages name it. */
+/** A request's name in messages. */
 interface RequestName {
   readonly verb:
     | 'OPEN'
@@ -45,7 +45,9 @@ interface RequestName {
   readonly path: string;
 }
 
-/** What a full disk does not fail: where a server refuses one of these, it does not allow it, or not for this name. */
+/**
+ * Requests that do not fail because of a full disk: if a server refuses one, it is not allowed, or not with this name.
+ */
 const PERMANENT_VERBS: ReadonlySet<string> = new Set(['OPEN', 'STAT', 'FSTAT', 'RENAME']);
 /** Permission denied, failure, bad message, unsupported. */
 const PERMANENT_CODES: ReadonlySet<number> = new Set([3, 4, 5, 8]);
@@ -54,7 +56,7 @@ const PERMANENT_CODES: ReadonlySet<number> = new Set([3, 4, 5, 8]);
 const NO_SUCH_FILE = 2;
 const UNSUPPORTED = 8;
 
-/** Of one request. */
+/** Limit for one request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const CHUNK_BYTES = 32 * 1024;
 
@@ -68,7 +70,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
     for (const fail of pending) fail(new Error('the connection was closed'));
   });
 
-  /** One request with a timeout: a silent server would block the run otherwise. */
+  /** Makes one request with a timeout: otherwise a silent server would block the run. */
   const request = <T>({ verb, path }: RequestName, start: (done: Callback<T>) => void): Promise<T> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -111,7 +113,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
   const closeHandle = (handle: Buffer, path: string): Promise<void> =>
     command({ verb: 'CLOSE', path }, (done) => sftp.close(handle, done));
 
-  /** Writes the slices of each chunk concurrently. */
+  /** Writes the slices of each chunk in parallel. */
   async function writeChunks(handle: Buffer, path: string, artifact: Artifact, signal: AbortSignal): Promise<void> {
     let offset = 0;
     for await (const chunk of artifactChunks(artifact, signal)) {
@@ -126,7 +128,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
       );
       offset += chunk.length;
     }
-    // ssh2 throws synchronously for a server without the extension; the file is not synced then.
+    // For a server without the extension ssh2 throws synchronously, and the file is not synced.
     await command({ verb: 'FSYNC', path }, (done) => sftp.ext_openssh_fsync(handle, done)).catch((error: unknown) => {
       if (error instanceof SftpFailure && error.kind === 'answered' && error.code !== UNSUPPORTED) throw error;
     });
@@ -136,7 +138,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
     }
   }
 
-  /** Undefined when the file does not exist. */
+  /** The file's size; undefined if it does not exist. */
   const sizeOf = async (path: string): Promise<number | undefined> => {
     try {
       return (await request<Stats>({ verb: 'STAT', path }, (done) => sftp.stat(path, done))).size;
@@ -167,7 +169,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         await closeHandle(handle, path).catch(() => {});
       }
     },
-    /** Undefined when the folder may not be listed. `modified` in epoch seconds. */
+    /** Lists a folder; undefined if that is not allowed. `modified` in epoch seconds. */
     list: async (folder: string) => {
       try {
         const entries = await request<FileEntryWithStats[]>({ verb: 'READDIR', path: folder }, (done) =>
@@ -179,7 +181,9 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         throw error;
       }
     },
-    /** Creates a file. Verifies the artifact's bytes while it reads them; syncs the file where the server can. */
+    /**
+     * Creates a file. Verifies the artifact's bytes while reading them, and syncs the file if the server supports it.
+     */
     write: async (path: string, artifact: Artifact, signal: AbortSignal): Promise<void> => {
       const handle = await open(path, 'wx');
       try {
@@ -199,7 +203,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         try {
           sftp.ext_openssh_rename(from, to, done);
         } catch {
-          // Without the extension the standard rename is used; most servers refuse it for an existing name.
+          // Without the extension, uses the standard rename, which most servers refuse for an existing name.
           sftp.rename(from, to, done);
         }
       }),
@@ -211,7 +215,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
         if (step === '' || (await sizeOf(folder)) !== undefined) continue;
         await command({ verb: 'MKDIR', path: folder }, (done) => sftp.mkdir(folder, done)).catch(
           async (error: unknown) => {
-            // Another program may have created it meanwhile.
+            // Another program may have created the folder meanwhile.
             if ((await sizeOf(folder)) === undefined) throw error;
           },
         );

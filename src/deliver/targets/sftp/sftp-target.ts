@@ -20,7 +20,7 @@ import { joinPath, type OpenSftp, type SftpUpload, uploadFiles, verifyUpload } f
 const fillPath = (template: string, variables: TemplateVariables): string =>
   renderPath(template, variables, 'deliveries[].sftp.path');
 
-/** A folder of an SFTP server. */
+/** Uploads the files to a folder of an SFTP server. */
 export const sftpTarget = defineTarget({
   kind: 'sftp',
   label: 'SFTP server',
@@ -70,7 +70,7 @@ const uploadOf = (delivery: string, spec: SftpSpec, { published, clock }: Delive
   clock,
 });
 
-/** Opens a server that the organization may use, at no refused address. Throws `deliver.target_refused`. */
+/** Opens a server that the organization may use, and refuses forbidden addresses. Throws `deliver.target_refused`. */
 function guardedSftp(spec: SftpSpec, context: DeliveryContext | { readonly guard: DestinationGuard }): OpenSftp {
   const guard = 'guard' in context ? context.guard : guardOf(context);
   return async (...args) => {
@@ -79,7 +79,7 @@ function guardedSftp(spec: SftpSpec, context: DeliveryContext | { readonly guard
   };
 }
 
-/** Logs in, and creates and removes an empty file in the folder. */
+/** Logs in, then creates and removes an empty file in the folder. */
 function probeSftp(spec: SftpSpec, { variables, secrets, guard }: ProbeContext): TargetProbe {
   const server = sftpServerUrl(spec);
   const failed = (detail: string): DocketError =>
@@ -97,7 +97,7 @@ function probeSftp(spec: SftpSpec, { variables, secrets, guard }: ProbeContext):
       });
       try {
         let folder = filled;
-        // A delivery would create the missing folders; their nearest existing parent must be writable.
+        // A delivery would create missing folders, so their nearest existing parent must be writable.
         while (spec.mkdir && (await session.size(folder)) === undefined) {
           const parent = folder.replace(/\/?[^/]+\/?$/, '');
           folder = parent === '' ? (filled.startsWith('/') ? '/' : '.') : parent;

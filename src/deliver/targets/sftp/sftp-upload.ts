@@ -16,10 +16,10 @@ export type OpenSftp = (spec: SftpSpec, secrets: SecretSource) => Promise<SftpSe
 
 export interface SftpUpload {
   readonly spec: SftpSpec;
-  /** Its template filled and checked. */
+  /** The filled and checked folder template. */
   readonly folder: string;
   readonly artifacts: readonly Artifact[];
-  /** Part of the names of temporary files, by which a later attempt recognizes them. */
+  /** Part of the temporary files' names, by which a later attempt recognizes them. */
   readonly delivery: string;
   readonly clock: Clock;
 }
@@ -37,7 +37,7 @@ async function compareRemoteFile(session: SftpSession, path: string, artifact: A
   if (bytes === undefined) return 'absent';
   if (bytes !== artifact.bytes) return 'other';
   const digest = await session.digest(path).catch((error: unknown) => {
-    // A file that may not be read counts as another one.
+    // A file that may not be read counts as different.
     if (error instanceof SftpFailure && error.kind === 'answered') return undefined;
     throw error;
   });
@@ -45,9 +45,9 @@ async function compareRemoteFile(session: SftpSession, path: string, artifact: A
 }
 
 /**
- * Uploads the missing files under temporary names, then renames them one by one, so that a reader of the folder sees
- * complete files only. A failure before the first rename leaves nothing and may be retried. After it a reader may have
- * taken a file: the result is `unknown` unless the folder proves otherwise.
+ * Uploads the missing files under temporary names, then renames them one by one, so that readers of the folder see
+ * complete files only. A failure before the first rename leaves nothing behind and may be retried. After it a reader
+ * may have taken a file: the result is `unknown`, unless the folder proves otherwise.
  */
 export function uploadFiles(upload: SftpUpload, secrets: SecretSource, open: OpenSftp): SendFn {
   return async (signal, fence = noFence) => {
@@ -58,7 +58,7 @@ export function uploadFiles(upload: SftpUpload, secrets: SecretSource, open: Ope
       return openFailureResult(error);
     }
     const progress: UploadProgress = { temporary: new Set(), renamed: 0, renaming: false };
-    // An abort between renames would make the result `unknown`.
+    // Does not abort between renames: that would make the result `unknown`.
     const stop = (): void => (progress.renaming ? undefined : session.close());
     signal.addEventListener('abort', stop, { once: true });
     try {
@@ -81,7 +81,7 @@ interface UploadProgress {
   /** Paths of temporary files to remove at the end. */
   readonly temporary: Set<string>;
   renamed: number;
-  /** The first rename was requested. */
+  /** Whether the first rename was requested. */
   renaming: boolean;
 }
 
@@ -116,7 +116,7 @@ async function uploadMissing(
       await session.rename(temporary, final, spec.overwrite);
       progress.temporary.delete(temporary);
     } catch (error) {
-      // The name may be taken, by an earlier attempt of this delivery or by another program.
+      // An earlier attempt of this delivery, or another program, may have taken the name.
       const answered = error instanceof SftpFailure && error.kind === 'answered';
       const existing = answered ? await compareRemoteFile(session, final, artifact) : 'absent';
       if (existing === 'absent') throw error;
@@ -129,7 +129,7 @@ async function uploadMissing(
   return { state: 'sent', detail: existing === 0 ? files : `${files}, ${existing} there already` };
 }
 
-/** Removes temporary files: those of earlier attempts at this delivery, and any of Docket's that are older than a day. */
+/** Removes temporary files of earlier attempts at this delivery, and any of Docket's that are older than a day. */
 async function removeStaleFiles(session: SftpSession, { folder, delivery, clock }: SftpUpload): Promise<void> {
   for (const { name, modified } of (await session.list(folder)) ?? []) {
     const stale = TEMPORARY.test(name) && modified * 1000 < clock.now() - DAY_MS;
@@ -159,7 +159,7 @@ function toAttemptResult(error: unknown, { renamed }: UploadProgress, files: num
   return { state: 'pending', detail: `The files cannot be written: ${reason}`, ...(targetDown ? { targetDown } : {}) };
 }
 
-/** The result after a rename whose reply was lost, as far as the folder shows it. */
+/** Finds the result of a rename whose reply was lost, as far as the folder shows it. */
 async function resolveLostRename(
   upload: SftpUpload,
   secrets: SecretSource,
@@ -175,7 +175,8 @@ async function resolveLostRename(
 
 /**
  * Checks the folder after an attempt without a result. Files are renamed in order: while the first one still has its
- * temporary name, none was renamed. Neither file nor temporary file: taken by a reader, or never uploaded.
+ * temporary name, none was renamed. If neither file nor temporary file exists, a reader took the file, or it was never
+ * uploaded.
  */
 export async function verifyUpload(
   { spec, folder, artifacts, delivery }: SftpUpload,

@@ -8,17 +8,17 @@ import type { Fence } from '../../internal/fence.ts';
 import { guardedPost, type PostOptions, type PostResult } from '../guarded-post.ts';
 import { urlRedactor } from '../post-url.ts';
 
-/** What one request to Slack has come to. */
+/** The result of one request to Slack. */
 export type SlackReply =
   | { readonly kind: 'ok'; readonly body: unknown }
-  /** HTTP 200 with `ok: false`, or a status that refuses: it was not done. `error` is Slack's code. */
+  /** Nothing was done: HTTP 200 with `ok: false`, or a status that refuses. `error` is Slack's code. */
   | { readonly kind: 'refused'; readonly error: string; readonly result: AttemptResult }
-  /** It was not done, and may be later. */
+  /** Nothing was done, but a later request may succeed. */
   | { readonly kind: 'pending'; readonly result: AttemptResult }
-  /** It may have been done. */
+  /** The request may have been processed. */
   | { readonly kind: 'lost'; readonly detail: string };
 
-/** Answers of `ok: false` that end by themselves. */
+/** Errors with `ok: false` that pass by themselves. */
 const TRANSIENT = new Set([
   'ratelimited',
   'rate_limited',
@@ -27,7 +27,7 @@ const TRANSIENT = new Set([
   'team_added_to_org',
   'org_login_required',
 ]);
-/** "It's possible some aspect of the operation succeeded before the error was raised", says Slack of both. */
+/** Slack says about both: "It's possible some aspect of the operation succeeded before the error was raised". */
 const UNCERTAIN = new Set(['fatal_error', 'internal_error']);
 
 const NEW_TOKEN = 'Install the app again, and put its new bot token where the reference points.';
@@ -44,7 +44,7 @@ const NEXT: Readonly<Record<string, string>> = {
   account_inactive: NEW_TOKEN,
 };
 
-/** `files.info` repeats the beginning of text files. */
+/** Large, because `files.info` repeats the beginning of text files. */
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 5_000;
 const UPLOAD_TIMEOUT_MS = 2 * 60_000;
@@ -52,7 +52,7 @@ const UPLOAD_TIMEOUT_MS = 2 * 60_000;
 const replySchema = z.looseObject({ ok: z.boolean(), error: z.string().optional(), needed: z.string().optional() });
 
 export interface SlackClientOptions {
-  /** Of the Web API, without a slash at its end. */
+  /** Base URL of the Web API, without a slash at its end. */
   readonly apiUrl: string;
   readonly token: Secret;
   readonly secrets: SecretSource;
@@ -61,11 +61,11 @@ export interface SlackClientOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Slack's Web API, with fields as its own libraries send them: as a form, lists as JSON. */
+/** A client of Slack's Web API. It sends fields as Slack's own libraries do: as a form, with lists as JSON. */
 export function slackClient({ apiUrl, token, secrets, options, signal, clock }: SlackClientOptions) {
   const { redact } = secrets.redactor;
   return {
-    /** @param fence where the call makes something visible, or sends content */
+    /** @param fence for a call that makes something visible or sends content */
     call: async (method: string, fields: Readonly<Record<string, string>>, fence?: Fence): Promise<SlackReply> => {
       const headers = {
         authorization: `Bearer ${token.reveal()}`,
@@ -78,7 +78,7 @@ export function slackClient({ apiUrl, token, secrets, options, signal, clock }: 
       const posted = await guardedPost(url, headers, new URLSearchParams(fields).toString(), request);
       return readReply(posted, clock.now(), redact);
     },
-    /** The second step of an upload. Its URL is good for one upload by anybody, so it is never shown. */
+    /** Uploads a file's bytes, the second step of an upload. Anybody can use the URL once, so it is never shown. */
     upload: async (url: URL, bytes: Uint8Array, fence?: Fence): Promise<SlackReply> => {
       const posted = await guardedPost(
         url,

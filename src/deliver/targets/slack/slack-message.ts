@@ -8,29 +8,32 @@ const fileSchema = z.object({
   name: z.string(),
   /** Hex. */
   sha256: z.string(),
-  /** Slack's id, once the file is uploaded. Nobody sees the file before the message is completed with it. */
+  /** Slack's id, once the file is uploaded. Nobody sees the file until the message is completed with it. */
   id: z.string().optional(),
 });
 
 const messageSchema = z.object({
   channel: z.string(),
-  /** Read by screen readers and shown by notifications; escaped. */
+  /** Escaped text for screen readers and notifications. */
   text: z.string(),
   /** JSON of the blocks. */
   blocks: z.string(),
   files: z.array(fileSchema),
 });
-/** A message as the archive keeps it: what is posted, and the ids under which its files are at Slack. */
+/** A message as the archive keeps it: the posted content, and Slack's ids of its files. */
 export type SlackMessage = z.infer<typeof messageSchema>;
 
 /** `&`, `<` and `>` are the only characters that Slack's markup needs escaped. */
 const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** Plain text, in which Slack finds no markup, mentions or emoji: figures and names stay as they are. */
+/** Plain text, in which Slack interprets no markup, mentions or emoji, so figures and names stay unchanged. */
 const plain = (text: string) => ({ type: 'plain_text', text, emoji: false });
 
-/** The limits are Slack's: 150 characters of a header, 3,000 of a section. The summary is below both. */
+/**
+ * Makes the message. Slack's limits are 150 characters for a header and 3,000 for a section; the summary stays below
+ * both.
+ */
 export function slackMessage(
   channel: string,
   { title, lines, page }: ReportSummary,
@@ -52,7 +55,7 @@ export function slackMessage(
 
 export const encodeMessage = (message: SlackMessage): Buffer => Buffer.from(JSON.stringify(message));
 
-/** The message of the last attempt, undefined where none was archived. Throws `archive.corrupt`. */
+/** The last attempt's message; undefined if none was archived. Throws `archive.corrupt`. */
 export async function archivedMessage(
   archive: Archive,
   published: PublishedRun,

@@ -7,9 +7,9 @@ import { preparationResult } from '../post-url.ts';
 import type { SlackClient, SlackReply } from './slack-api.ts';
 import type { SlackMessage } from './slack-message.ts';
 
-/** Between two looks at a file: Slack shares it once its own checks have passed. Half a minute in all. */
+/** Delays between checks of a file: Slack shares it after checks of its own. Half a minute in total. */
 const SHARE_DELAYS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
-/** From here on no further look, and no further upload: an attempt must end before it counts as dead. */
+/** After this, no further check or upload: an attempt must end before it counts as dead. */
 const MAX_SHARE_MS = 60_000;
 const MAX_UPLOAD_MS = 4 * 60_000;
 
@@ -23,17 +23,17 @@ const postedSchema = z.looseObject({ ts: z.string() });
 export interface SlackPost {
   readonly slack: SlackClient;
   readonly message: SlackMessage;
-  /** The bytes of its files, in their order. */
+  /** The bytes of the message's files, in order. */
   readonly contents: readonly Uint8Array[];
-  /** Archives the message with the ids of its files: a later attempt completes the same upload. */
+  /** Archives the message with the ids of its files, so that a later attempt completes the same upload. */
   readonly keep: (message: SlackMessage) => Promise<void>;
-  /** Throws `deliver.target_refused` for a host that uploads may not go to. */
+  /** Throws `deliver.target_refused` for a host to which uploads may not go. */
   readonly assertUploadUrl: (url: URL) => void;
   readonly clock: Clock;
   readonly fence: Fence | undefined;
 }
 
-/** Posts the message: alone, or with its files, which appear together with it. */
+/** Posts the message, either alone or with its files, which appear at the same time. */
 export async function postToSlack(post: SlackPost): Promise<AttemptResult> {
   const { slack, message, fence } = post;
   if (message.files.length === 0) {
@@ -49,7 +49,7 @@ export async function postToSlack(post: SlackPost): Promise<AttemptResult> {
   if (known !== undefined) {
     if ((await findShares(slack, message.channel, known)) === 'shared') return shared(known);
     const again = await complete(post, known);
-    // Slack discards an upload that was not completed for long. Nobody has seen it.
+    // Slack discards an upload that stays incomplete for long. Nobody has seen it.
     if (again.kind !== 'refused' || again.error !== 'file_not_found') return settle(post, again, known);
   }
   const uploaded = await upload(post);
@@ -65,13 +65,13 @@ export async function postToSlack(post: SlackPost): Promise<AttemptResult> {
   return settle(post, await complete(post, uploaded), uploaded);
 }
 
-/** The ids of the files at Slack; undefined before all are uploaded. */
+/** Slack's ids of the files; undefined until all are uploaded. */
 export function fileIds({ files }: SlackMessage): readonly string[] | undefined {
   const ids = files.flatMap(({ id }) => id ?? []);
   return files.length > 0 && ids.length === files.length ? ids : undefined;
 }
 
-/** Uploads every file. Nobody sees them yet: a failure leaves the delivery `pending` or `refused`. */
+/** Uploads every file. Nobody can see them yet, so after a failure the delivery is `pending` or `refused`. */
 async function upload({
   slack,
   message,
@@ -115,7 +115,7 @@ const complete = ({ slack, message, fence }: SlackPost, ids: readonly string[]):
   return slack.call('files.completeUploadExternal', fields, fence);
 };
 
-/** `ok` means that Slack will share the files, not that it has: only their shares prove that. */
+/** `ok` only means that Slack will share the files. Their shares prove that it has. */
 async function settle(post: SlackPost, reply: SlackReply, ids: readonly string[]): Promise<AttemptResult> {
   if (reply.kind === 'refused' || reply.kind === 'pending') return reply.result;
   const begun = post.clock.now();
@@ -137,7 +137,7 @@ const uncertain = (detail: string): AttemptResult => ({
   detail: `No certain answer after the request had left: ${detail}`,
 });
 
-/** Whether the channel has all of these files. `unknown` also where Slack does not say. */
+/** Whether the channel has all of these files. `unknown` if Slack does not say. */
 export async function findShares(
   slack: SlackClient,
   channel: string,

@@ -46,11 +46,12 @@ const displayName = ({ channel }: Pick<SlackSpec, 'channel'>): string => `Slack 
 const apiUrlOf = ({ api_url = API_URL }: SlackSpec): string => api_url.replace(/\/+$/, '');
 
 /**
- * Posts a summary into a channel, alone or with the files.
+ * Posts a summary into a channel, with or without the files.
  *
- * `sent`: Slack has confirmed the message, or shows every file in the channel. `refused`: `ok: false`, and another attempt
- * would end the same. `pending`: nothing was posted. `unknown`: the last request may have been processed. `verify` asks
- * Slack for the files of an attempt that died: before their ids are archived, nothing can have been posted.
+ * `sent`: Slack has confirmed the message, or shows every file in the channel. `refused`: `ok: false`, and another
+ * attempt would have the same result. `pending`: nothing was posted. `unknown`: the last request may have been
+ * processed. `verify` looks for the files of an attempt that died: before their ids are archived, nothing can have been
+ * posted.
  */
 export const slackTarget = defineTarget({
   kind: 'slack',
@@ -78,7 +79,7 @@ export const slackTarget = defineTarget({
   list: (target, spec, context) => {
     const row = newRow(context.published, target, displayName(spec));
     const verify = () => verifyPosted(row.id, spec, context);
-    // The limits of requests are those of an app in a workspace.
+    // Slack limits requests per app and workspace.
     return [{ row, service: `Slack of ${row.org}`, messageId: null, ...(spec.files ? { verify } : {}) }];
   },
   send: async ({ row }, spec, context, previousEpoch) => {
@@ -86,7 +87,7 @@ export const slackTarget = defineTarget({
     const rules = rulesOf(context);
     assertUsable(new URL(apiUrlOf(spec)), 'Slack target', { ...rules, isSecret: false });
     const files = spec.files ? filesOf(published.artifacts) : [];
-    // An attempt repeats the message of the one before, and completes the same uploads.
+    // An attempt repeats the previous message, and completes the same uploads.
     const archived = previousEpoch > 0 ? await archivedMessage(archive, published, row.id) : undefined;
     const message = archived ?? slackMessage(spec.channel, reportSummary(spec.body, context), files);
     if (message.files.some(({ sha256 }, index) => sha256 !== files[index]?.sha256)) {
@@ -152,7 +153,7 @@ const channelSchema = z.looseObject({
   channel: z.looseObject({ is_archived: z.boolean().optional(), is_member: z.boolean().optional() }),
 });
 
-/** Asks for the channel with the app's token, and posts nothing. */
+/** Requests the channel with the app's token, and posts nothing. */
 function probeSlack(spec: SlackSpec, { secrets, allowPrivate, guard }: ProbeContext): TargetProbe {
   const name = displayName(spec);
   return {

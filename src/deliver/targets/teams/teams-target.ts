@@ -17,19 +17,20 @@ const teamsSchema = z.strictObject({
 });
 export type TeamsSpec = z.infer<typeof teamsSchema>;
 
-/** The URL is a secret: its reference names it. */
+/** The URL is secret, so its reference is shown instead. */
 const displayName = ({ url }: Pick<TeamsSpec, 'url'>): string =>
   `Teams workflow of ${'env' in url ? url.env : url.file}`;
 
-/** A flow answers within two minutes or fails, so a reply that takes longer never comes. */
+/** A flow answers or fails within two minutes. A later response never comes. */
 const TIMEOUTS = { connect: 5_000, answer: 130_000 };
 
 /**
- * Posts a summary as an Adaptive Card to a workflow of Teams, which posts it into its channel.
+ * Posts a summary as an Adaptive Card to a Teams workflow, which posts it into its channel.
  *
- * `sent`: the workflow has answered 2xx. Only 200 says that the card is in the channel, in a workflow that answers after it
- * has posted; others answer 202 at once, and the detail says so. `refused`: a 4xx, such as of a deleted workflow. `pending`: not
- * connected, or 429. `unknown`: no reply, or a 5xx, with which also a workflow ends that fails after it has posted.
+ * `sent`: the workflow has answered 2xx. Only a 200 means that the card is in the channel, if the workflow answers
+ * after posting; others answer 202 at once, and the detail says so. `refused`: a 4xx, e.g. from a deleted workflow.
+ * `pending`: not connected, or 429. `unknown`: no response, or a 5xx, which a workflow can also return if it fails
+ * after posting.
  */
 export const teamsTarget = defineTarget({
   kind: 'teams',
@@ -38,7 +39,7 @@ export const teamsTarget = defineTarget({
   messageType: 'json',
   schema: () => teamsSchema,
   diagnostics: () => [],
-  // Its host is checked at delivery: it must not be shown.
+  // The host is secret, so it is checked at delivery.
   describe: (spec) => ({ addresses: [displayName(spec)], shows: { formats: [], parts: summaryParts(spec.body) } }),
   list: (target, spec, { published }) => {
     const name = displayName(spec);
@@ -47,7 +48,7 @@ export const teamsTarget = defineTarget({
   },
   send: async ({ row }, spec, context, previousEpoch) => {
     const { archive, published, clock, secrets, settings, destinations } = context;
-    // An attempt repeats the message of the one before.
+    // An attempt repeats the previous message.
     const archived = previousEpoch > 0 ? await archive.getMessage(published, row.id, 'json') : undefined;
     const body = archived ?? Buffer.from(teamsMessage(reportSummary(spec.body, context)));
     const allowPrivate = settings.allow_private === true;
@@ -77,8 +78,8 @@ export const teamsTarget = defineTarget({
 });
 
 /**
- * The card. Microsoft's limit of a message is 28 KB, all of it counted; the ten lines of a summary are below 12. Its texts are
- * runs, in which Teams looks for no markup: names with * or _ stay as they are.
+ * Makes the card. Microsoft limits a whole message to 28 KB; the ten lines of a summary stay below 12. The texts are
+ * text runs, in which Teams interprets no markup, so names with * or _ stay unchanged.
  */
 export function teamsMessage({ title, lines, page }: ReportSummary): string {
   const block = (text: string, style: Readonly<Record<string, unknown>> = {}) => ({

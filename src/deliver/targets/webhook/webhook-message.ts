@@ -11,18 +11,18 @@ interface WebhookFile {
   readonly bytes: number;
   /** Hex. */
   readonly sha256: string;
-  /** Its locations in other targets of the report: `s3://bucket/key`, `sftp://…`, the path of a directory. */
+  /** Where other targets of the report put the file: `s3://bucket/key`, `sftp://…`, or a directory's path. */
   readonly links: readonly string[];
 }
 
-/** Receivers do not publish their limit; bodies of real reports are far below this. */
+/** Receivers do not publish their limit. Bodies of real reports are far smaller than this. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * The body of a webhook: the files of the run and their locations, and the figures that have a usual range.
+ * Makes a webhook's body: the run's files, where they are, and the figures that have a usual range. Throws
+ * `deliver.target_refused` when it is too large.
  * @param links locations by file name
- * @param figures whether it may have figures
- * Throws `deliver.target_refused` when it is too large.
+ * @param figures whether the body may contain figures
  */
 export function webhookBody(
   manifest: Manifest,
@@ -69,8 +69,8 @@ const MIN_SECRET_BYTES = 24;
 const MAX_SECRET_BYTES = 64;
 
 /**
- * The signing key: `whsec_` and base64 of 24 to 64 bytes (Standard Webhooks).
- * Throws `config.invalid` without the value.
+ * Parses the signing key: `whsec_` and base64 of 24 to 64 bytes (Standard Webhooks). Throws `config.invalid`, which
+ * never contains the value.
  */
 export function parseWebhookSecret(secret: Secret): Buffer {
   const text = secret.reveal();

@@ -18,7 +18,9 @@ export const webhookSchema = z.strictObject({
 });
 export type WebhookSpec = z.infer<typeof webhookSchema>;
 
-/** The name for people: the URL without its query, which may hold a secret, or the reference to the URL. */
+/**
+ * The webhook's name for people: the URL without its query, which may contain a secret, or the reference to the URL.
+ */
 export function webhookDisplayName({ url }: Pick<WebhookSpec, 'url'>): string {
   if (typeof url === 'string') return new URL(url).origin + new URL(url).pathname;
   return 'env' in url ? `webhook of ${url.env}` : `webhook of ${url.file}`;

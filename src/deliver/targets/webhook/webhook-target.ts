@@ -14,7 +14,7 @@ import { defineTarget, newRow, type ProbeContext, probeError, type SendContext, 
 import { parseWebhookSecret, signatureHeaders, webhookBody } from './webhook-message.ts';
 import { type WebhookSpec, webhookDisplayName, webhookSchema } from './webhook-schema.ts';
 
-/** A POST with the names of the files and the locations where other deliveries of the run have put them. */
+/** Posts the names of the files, and where other deliveries of the run have put them. */
 export const webhookTarget = defineTarget({
   kind: 'webhook',
   label: 'Webhook',
@@ -27,7 +27,7 @@ export const webhookTarget = defineTarget({
   },
   describe: (spec) => ({
     addresses: [webhookDisplayName(spec)],
-    // A URL from a secret is checked at delivery only: its host must not be shown.
+    // A URL from a secret is checked only at delivery, because its host must not be shown.
     destinations:
       typeof spec.url === 'string' ? [{ path: ['url'], host: new URL(spec.url).hostname, privateReported: true }] : [],
   }),
@@ -60,7 +60,7 @@ export const webhookTarget = defineTarget({
   probe: (spec, context) => probeWebhook(spec, context),
 });
 
-/** The locations of each file in the deliveries of the run that are `sent`, by file name. */
+/** Where `sent` deliveries of the run have put each file, by file name. */
 async function fileLocations(run: string, { ledger, deliveries }: SendContext): Promise<Map<string, string[]>> {
   const states = new Map((await ledger.list(run)).map(({ id, state }) => [id, state]));
   const locations = new Map<string, string[]>();
@@ -72,7 +72,7 @@ async function fileLocations(run: string, { ledger, deliveries }: SendContext): 
   return locations;
 }
 
-/** Checks connection, certificate, address and the form of the key, without a request. */
+/** Checks connection, certificate, address and the key's format, without a request. */
 function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: ProbeContext): TargetProbe {
   const name = webhookDisplayName(spec);
   return {
@@ -95,7 +95,7 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: Probe
 
 export interface WebhookDelivery {
   readonly spec: WebhookSpec;
-  /** The id of the ledger row: the receiver recognizes a repetition by it. */
+  /** The ledger row's id, by which the receiver recognizes a repetition. */
   readonly id: string;
   readonly body: string;
   readonly clock: Clock;
@@ -103,7 +103,7 @@ export interface WebhookDelivery {
   readonly guard: Pick<DestinationGuard, 'assertHost'>;
 }
 
-/** Posts a body that is archived. References that cannot be read leave the delivery `pending`. */
+/** Posts an archived body. If references cannot be read, the delivery stays `pending`. */
 export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource): SendFn {
   const { spec, id, body, clock, options, guard } = delivery;
   return async (signal, fence) => {
@@ -158,7 +158,7 @@ function toAttemptResult(posted: PostResult, idempotent: boolean, now: number): 
     const wait = parseRetryAfter(posted.retryAfter, posted.date, now) ?? 0;
     return { state: 'pending', detail, ...(wait > 0 ? { notBefore: now + wait } : {}) };
   }
-  // Such a status neither accepts nor refuses, and a retry need not end otherwise.
+  // Such a status neither accepts nor refuses, and a retry may not change that.
   if (status > 599) return { state: 'unknown', detail };
   if (status === 408 || status >= 500) return { state: 'pending', detail };
   return { state: 'refused', detail: status < 400 ? `${detail} (redirects are not followed)` : detail };

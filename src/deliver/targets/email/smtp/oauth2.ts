@@ -9,7 +9,7 @@ import { Secret } from '../../../../base/secrets/secret.ts';
 import { oneLine } from '../../../../base/text/bidi.ts';
 import { SECOND_MS } from '../../../../base/time.ts';
 
-/** A client of a token server. Without a refresh token it uses the grant `client_credentials`. */
+/** A client of a token server. Without a refresh token it uses the `client_credentials` grant. */
 export interface OAuth2Client {
   /** https. */
   readonly tokenUrl: string;
@@ -17,32 +17,32 @@ export interface OAuth2Client {
   readonly clientSecret: Secret | undefined;
   readonly refreshToken: Secret | undefined;
   readonly scope: string | undefined;
-  /** Registers each token, and removes secrets from the server's replies. */
+  /** Learns each token, and removes secrets from the server's responses. */
   readonly redactor: Redactor;
   readonly findProxy?: FindProxy;
 }
 
-/** A valid access token. `renew`: the last one was refused; request a new one. */
+/** Returns a valid access token. `renew`: the last one was refused, so request a new one. */
 export type AccessTokens = (options: { readonly renew: boolean }) => Promise<Secret>;
 
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
-/** A token is not used shortly before it expires. */
+/** A token that expires within this time is no longer used. */
 const EXPIRY_MARGIN_MS = 60_000;
 /** RFC 6749 §5.1: `expires_in` is optional. */
 const DEFAULT_TTL_S = 300;
 
 const grantSchema = z.looseObject({
   access_token: z.string().min(1),
-  /** Some servers rotate it with each token. */
+  /** Some servers rotate the refresh token with each access token. */
   refresh_token: z.string().optional().catch(undefined),
   expires_in: z.coerce.number().optional(),
 });
 const refusalSchema = z.looseObject({ error: z.string() });
 
 /**
- * Access tokens of one client, cached until they expire. Concurrent calls share one request.
- * Throws `deliver.target_failed` with the server's error code (RFC 6749 §5.2), never with a secret.
+ * Gets access tokens for one client, and caches them until they expire. Concurrent calls share one request. Throws
+ * `deliver.target_failed` with the server's error code (RFC 6749 §5.2), and never with a secret.
  */
 export function accessTokens(client: OAuth2Client, clock: Clock, dispatcher?: Dispatcher): AccessTokens {
   let cached: { readonly token: Secret; readonly until: number } | undefined;
@@ -100,7 +100,7 @@ async function postForm(
       bodyTimeout: REQUEST_TIMEOUT_MS,
       signal: AbortSignal.timeout(2 * REQUEST_TIMEOUT_MS),
       dispatcher,
-      // The next token is needed in an hour.
+      // Closes the connection: the next token is needed much later.
       reset: true,
     });
     const chunks: Buffer[] = [];

@@ -12,16 +12,16 @@ export interface SmtpOAuth2 {
 }
 
 export interface SmtpOptions {
-  /** Client name in EHLO; the host's name by default. */
+  /** Client name in EHLO. Default: the machine's name. */
   readonly name?: string;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
-  /** Accepts any certificate, to read its dates: nobody may log in or send on such a connection. */
+  /** Accepts any certificate, to read its dates. Never log in or send on such a connection. */
   readonly anyCertificate?: boolean;
   readonly oauth2?: SmtpOAuth2;
-  /** Removes secrets from the server's replies; by default only those of the URL. */
+  /** Removes secrets from the server's replies. Default: only those in the URL. */
   readonly redactor?: Redactor;
-  /** Ms. They end an attempt while the worker still holds the run's lock. */
+  /** Limits in ms, so that an attempt ends while the worker still holds the run's lock. */
   readonly timeouts?: Partial<SmtpTimeouts>;
 }
 
@@ -30,7 +30,7 @@ export interface SmtpTimeouts {
   readonly connect: number;
   /** Inactivity at any later step, including the reply to the message. */
   readonly inactivity: number;
-  /** The whole attempt, for a server that sends slowly. */
+  /** For the whole attempt, in case a server is slow. */
   readonly total: number;
   /** How long a pooled connection stays open. */
   readonly idle: number;
@@ -38,7 +38,7 @@ export interface SmtpTimeouts {
 
 export const SMTP_TIMEOUTS_MS: SmtpTimeouts = { connect: 10_000, inactivity: 60_000, total: 180_000, idle: 10_000 };
 
-/** Not `XOAUTH2`: nodemailer would prefer other methods of the server to a handler of that name. */
+/** Not `XOAUTH2`: nodemailer would prefer other methods of the server to a handler with that name. */
 const CUSTOM_AUTH_METHOD = 'DOCKET-XOAUTH2';
 const XOAUTH2 = 'XOAUTH2';
 const AUTH_CONTINUE = 334;
@@ -50,10 +50,10 @@ export function replyRedactor(url: Secret, { redactor = createRedactor() }: Smtp
   return (reply) => redactUntrusted(reply, redactor.redact);
 }
 
-/** A connection that is not open yet. The caller must always handle `error` and close it. */
+/** Creates a connection that is not open yet. The caller must always handle `error` and close it. */
 export function openConnection(server: SmtpServer, options: SmtpOptions): SMTPConnection {
   const timeouts = { ...SMTP_TIMEOUTS_MS, ...options.timeouts };
-  // As nodemailer does for its own failures: emit `error`, then close, so that it ignores the reply.
+  // Emits `error`, then closes, as nodemailer does for its own failures, so that it ignores the reply.
   const logger = replyChecker((failure) => {
     connection.emit('error', Object.assign(new Error(failure.message), failure));
     connection.close();
@@ -85,7 +85,8 @@ export function openConnection(server: SmtpServer, options: SmtpOptions): SMTPCo
 }
 
 /**
- * Connects, starts TLS and logs in. With a user the login is mandatory: a server without AUTH is not the configured one.
+ * Connects, starts TLS and logs in. With a user the login is mandatory: a server without AUTH is not the one that was
+ * configured.
  */
 export function connectAndAuthenticate(
   connection: SMTPConnection,
@@ -104,7 +105,7 @@ export function connectAndAuthenticate(
   });
 }
 
-/** Logs in with the current token, then once with a new one: the current one may be revoked. */
+/** Logs in with the current token, then once with a new one, because the current one may have been revoked. */
 const tokenAuthentication =
   ({ user, tokens }: SmtpOAuth2): SMTPConnectionCustomAuthHandler =>
   async ({ authMethods, sendCommand }) => {
@@ -123,28 +124,31 @@ const tokenAuthentication =
       throw new Error(`The access token was refused: ${second.status} ${second.text}`);
   };
 
-/** A pooled connection must reply to RSET within this time. */
+/** A pooled connection must answer RSET within this time. */
 const RESET_TIMEOUT_MS = 5_000;
 /** Servers may treat more messages on one connection as abuse. */
 const MAX_MESSAGES_PER_CONNECTION = 100;
 
-/** One connection to a mail server, for consecutive messages; not open yet. */
+/** A connection to a mail server for several messages, one after the other. Not open yet. */
 export function createSmtpSession(server: SmtpServer, options: SmtpOptions) {
   const connection = openConnection(server, options);
   let onFailure: ((error: unknown) => void) | undefined;
-  // Never removed: nodemailer may emit a late `error`, which without a listener would end the process.
+  // This listener is never removed: nodemailer may emit a late `error`, which would end the process without one.
   connection.on('error', (error) => onFailure?.(error));
-  // After the callbacks of the same turn, which have more specific errors.
+  // Waits for the callbacks of the same turn: their errors are more specific.
   connection.once('end', () => setImmediate(() => onFailure?.(new Error('Connection closed unexpectedly'))));
   return {
     connection,
     /** Messages sent so far. */
     messageCount: 0,
-    /** Sets the listener for failures of the connection; undefined: none. */
+    /** Sets the listener for failures of the connection; undefined removes it. */
     setListener: (next: typeof onFailure): void => {
       onFailure = next;
     },
-    /** The `SIZE` of the server's EHLO reply (RFC 1870), above which nodemailer sends nothing; undefined without a number. */
+    /**
+     * The `SIZE` in the server's EHLO reply (RFC 1870). nodemailer refuses larger messages. Undefined if there is no
+     * number.
+     */
     announcedSize: (): number | undefined => {
       const size: unknown = Reflect.get(connection, '_maxAllowedSize');
       return typeof size === 'number' && size > 0 ? size : undefined;
@@ -155,8 +159,8 @@ export function createSmtpSession(server: SmtpServer, options: SmtpOptions) {
 export type SmtpSession = ReturnType<typeof createSmtpSession>;
 
 /**
- * Idle connections, kept for a few seconds, without a limit: no message waits for a connection. A pooled session is reset
- * (RSET) before its next message, so that a late reply is never taken for the reply to that message.
+ * A pool of idle connections, kept for a few seconds. It has no limit, so no message waits for a connection. A pooled
+ * session is reset (RSET) before its next message, so that a late reply is never taken for that message's reply.
  */
 export function smtpPool(options: SmtpOptions) {
   const idleMs = options.timeouts?.idle ?? SMTP_TIMEOUTS_MS.idle;
@@ -168,14 +172,14 @@ export function smtpPool(options: SmtpOptions) {
     session.close();
   };
   return {
-    /** A live pooled session; undefined if the pool has none. */
+    /** A live session from the pool; undefined if it has none. */
     acquire: async (): Promise<SmtpSession | undefined> => {
       for (;;) {
         const session = [...idle.keys()].at(-1);
         if (session === undefined) return undefined;
         clearTimeout(idle.get(session));
         idle.delete(session);
-        // Without a message yet, no reply can be late.
+        // Before the first message no reply can be late.
         if (session.messageCount === 0 || (await isAlive(session))) return session;
         session.close();
       }
@@ -185,7 +189,7 @@ export function smtpPool(options: SmtpOptions) {
       const isFull = session.messageCount >= MAX_MESSAGES_PER_CONNECTION;
       if (closed || isFull || session.connection.destroyed) return session.close();
       session.setListener(() => discard(session));
-      // unref: an idle connection must not keep the process alive.
+      // `unref`, because an idle connection must not keep the process alive.
       idle.set(session, setTimeout(discard, idleMs, session).unref());
     },
     close: () => {

@@ -27,25 +27,28 @@ export interface Envelope {
 }
 
 export interface AnnouncedSize {
-  /** The most bytes of a message; absent where the server does not say so. */
+  /** The server's limit for a message, in bytes; absent if it announces none. */
   readonly size?: number | undefined;
   readonly failure?: SendResult;
 }
 
 /** Sends exact bytes. Failures of the server and the network are results, not exceptions. */
 export interface Mailer {
-  /** It honours the fence, so that `send` may be called before the attempt is recorded. Without it, `send` is called after. */
+  /**
+   * Set if the mailer honours the fence: `send` may then be called before the attempt is recorded, otherwise only
+   * after.
+   */
   readonly confirmsFirst?: true;
   /**
    * @param raw the whole MIME message
-   * @param signal cancels the attempt until the message is sent completely; after that the reply is awaited, because
-   *   without it the delivery would be `unknown`
+   * @param signal cancels the attempt until the message is completely sent. After that the reply is awaited: without it
+   * the delivery would be `unknown`
    * @param fence confirmed before the body and before the DATA terminator; if it rejects, nothing was sent
    */
   send(envelope: Envelope, raw: Uint8Array, signal: AbortSignal, fence?: Fence): Promise<SendResult>;
   /**
-   * Connects, reads what size of messages the server takes, and keeps the connection for the next message. A failure is that
-   * of the next message.
+   * Connects, reads the server's size limit, and keeps the connection for the next message. If it fails, the next
+   * message reports the failure.
    */
   announcedSize?(): Promise<AnnouncedSize>;
   close(): Promise<void>;
@@ -54,8 +57,8 @@ export interface Mailer {
 /** A mailer over SMTP with pooled connections. */
 export interface SmtpMailer extends Mailer {
   /**
-   * Closes idle connections and pools no more: another mailer replaces this one. Running transactions continue, and later
-   * ones open their own connection. Resolves when no transaction is running.
+   * Closes idle connections and stops pooling, because another mailer replaces this one. Running transactions continue;
+   * later ones open their own connection. Resolves when no transaction is running.
    */
   drain(): Promise<void>;
 }
@@ -64,10 +67,10 @@ const toSmtpFailure = (error: unknown): SmtpFailure =>
   error instanceof Error ? error : { message: String(error), code: 'EUNKNOWN' };
 
 /**
- * A mailer over SMTP. A connection is reused after an accepted message and closed after any other result. It does not use
- * nodemailer's pool, which queues a message again when a connection closes early, without a sign whether the message was
- * sent. URL: `smtp://` (STARTTLS) or `smtps://` (implicit TLS), see `parseSmtpUrl`.
- * Throws `config.invalid` for an invalid URL, without repeating it.
+ * Creates a mailer over SMTP. A connection is reused after an accepted message and closed after any other result. It
+ * does not use nodemailer's pool, which sends a message again when a connection closes early, even if it was already
+ * sent. URL: `smtp://` (STARTTLS) or `smtps://` (implicit TLS), see `parseSmtpUrl`. Throws `config.invalid` for an
+ * invalid URL, without repeating it.
  */
 export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   const server = parseSmtpUrl(url, options.oauth2 !== undefined);
@@ -95,7 +98,7 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
       if (pooled !== undefined) {
         const isUsed = pooled.messageCount > 0;
         const result = await sendOver(pooled, true, mail, signal);
-        // A broken pooled connection is no failure of the server, and the message was not sent: try a new connection.
+        // A pooled connection broke: the server did not fail and the message was not sent. Try a new connection.
         if (!isUsed || result.kind !== 'deferred' || !result.server || signal.aborted) return result;
       }
       return sendOver(createSmtpSession(server, options), false, mail, signal);
@@ -123,7 +126,7 @@ export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   };
 }
 
-/** Connects and logs in; resolves with the error where that fails. */
+/** Connects and logs in. Resolves with the error if that fails. */
 const openSession = (session: SmtpSession, server: SmtpServer, options: SmtpOptions): Promise<unknown> =>
   new Promise((resolve) => {
     const totalMs = options.timeouts?.total ?? SMTP_TIMEOUTS_MS.total;
@@ -155,7 +158,7 @@ function runTransaction(
 ): Promise<SendResult> {
   const totalMs = options.timeouts?.total ?? SMTP_TIMEOUTS_MS.total;
   return new Promise((resolve) => {
-    /** The DATA terminator may have been sent. */
+    /** Whether the DATA terminator may have been sent. */
     let isConsumed = false;
     let isSettled = false;
     const settle = (result: SendResult): void => {
@@ -163,7 +166,7 @@ function runTransaction(
       clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
       session.setListener(undefined);
-      // Synchronously: until the connection is closed the DATA terminator could still be sent.
+      // Closes synchronously: until the connection is closed, the DATA terminator could still be sent.
       if (result.kind !== 'accepted') session.close();
       resolve(result);
     };
@@ -197,7 +200,7 @@ function runTransaction(
         if (error) return onError(error);
         const response = oneLine(redact(info?.response ?? ''));
         if (info?.rejected.length) return onError(new Error(`The recipient was rejected: ${response}`));
-        // A 250 before the DATA terminator replies to something else: the message may or may not be accepted.
+        // A 250 before the DATA terminator belongs to something else, so the message may or may not be accepted.
         if (!isConsumed) return settle({ kind: 'unknown', why: `Reply before the end of the message: ${response}` });
         settle({ kind: 'accepted', response });
       });
@@ -212,7 +215,7 @@ interface BodyHooks {
   readonly fence: Fence;
   /** The current socket. */
   readonly socket: () => Pick<Socket, 'write'> | false | null;
-  /** Whether the transaction has ended: then nothing more is written. */
+  /** Whether the transaction has ended: nothing more may be written then. */
   readonly isClosed: () => boolean;
   /** Called right before the DATA terminator is written. */
   readonly onEnd: () => void;
@@ -220,8 +223,8 @@ interface BodyHooks {
 }
 
 /**
- * The message as a stream for nodemailer, which pipes it after the reply 354. Nothing is written before the fence confirms.
- * The DATA terminator is a separate write, after the body is flushed to the operating system and the fence has confirmed
+ * The message as a stream, which nodemailer pipes after reply 354. Nothing is written before the fence confirms. The
+ * DATA terminator is a separate write, after the body has gone to the operating system and the fence has confirmed
  * again: a process that was frozen in between cannot complete a message.
  */
 function bodyStream(raw: Uint8Array, hooks: BodyHooks): Readable {
@@ -234,7 +237,7 @@ function bodyStream(raw: Uint8Array, hooks: BodyHooks): Readable {
 }
 
 /**
- * The body goes past nodemailer's encoder, which looks at each byte.
+ * Writes the body without nodemailer's encoder, which would process each byte.
  * @param encoder `end()` writes the last line break and the DATA terminator
  */
 async function writeBody(
@@ -255,7 +258,7 @@ async function writeBody(
   encoder.end();
 }
 
-/** Resolves when the operating system has the bytes, or the connection has reported why it has not. */
+/** Resolves when the operating system has the bytes, or when the connection has reported why not. */
 async function flush(bytes: Uint8Array, socket: ReturnType<BodyHooks['socket']>): Promise<void> {
   const isFlushed = await new Promise<boolean>((resolve) => {
     if (socket) socket.write(bytes, (error) => resolve(!error));
@@ -268,7 +271,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 const DOT = Buffer.from('.');
 
-/** Where lines begin with a dot, ascending; undefined when a line break is not CRLF. */
+/** Positions of lines that begin with a dot, ascending; undefined if a line break is not CRLF. */
 function leadingDots(bytes: Buffer): readonly number[] | undefined {
   const found: number[] = [];
   for (let line = 0; ; ) {
@@ -281,8 +284,8 @@ function leadingDots(bytes: Buffer): readonly number[] | undefined {
 }
 
 /**
- * A message as DATA carries it (RFC 5321, 4.5.2): all line breaks are CRLF, a leading dot is doubled. Without the last line
- * break, which belongs to the DATA terminator.
+ * A message as sent in DATA (RFC 5321 §4.5.2): all line breaks are CRLF, and a leading dot is doubled. Leaves out the
+ * last line break, which belongs to the DATA terminator.
  */
 export function transparentBody(raw: Uint8Array): Uint8Array {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.length);

@@ -12,7 +12,7 @@ export interface SmtpProbe {
   /** A sentence without secrets. */
   readonly detail: string;
   readonly host: string;
-  /** TLS, from the first byte or by STARTTLS. */
+  /** Whether TLS is used, from the first byte or by STARTTLS. */
   readonly encrypted: boolean;
 }
 
@@ -28,7 +28,7 @@ export async function probeSmtp(url: Secret, options: SmtpOptions = {}): Promise
   const name = `${server.host}:${server.port}`;
   try {
     await new Promise<void>((resolve, reject) => {
-      // Never removed: nodemailer may emit a late `error`, which without a listener would end the process.
+      // This listener is never removed: nodemailer may emit a late `error`, which would end the process without one.
       connection.on('error', reject);
       connection.once('end', () => setImmediate(reject, new Error('Connection closed unexpectedly')));
       connectAndAuthenticate(connection, server, options, (error) => (error ? reject(error) : resolve()));
@@ -47,8 +47,8 @@ export async function probeSmtp(url: Secret, options: SmtpOptions = {}): Promise
 }
 
 /**
- * When the certificate of a mail server expires, epoch ms, also if it is not accepted; undefined without TLS. Sends no
- * credentials. Rejects where the server does not answer.
+ * When a mail server's certificate expires, epoch ms, even if the certificate is not trusted; undefined without TLS.
+ * Sends no credentials. Rejects if the server does not answer.
  */
 export async function readSmtpCertificate(url: Secret, options: SmtpOptions = {}): Promise<number | undefined> {
   const server = parseSmtpUrl(url, options.oauth2 !== undefined);

@@ -7,17 +7,17 @@ import { oneLine } from '../../../../base/text/bidi.ts';
 export type SendResult =
   /** The server took responsibility for the message. */
   | { readonly kind: 'accepted'; readonly response: string }
-  /** A definite refusal of the message or its recipient: a retry cannot help. */
+  /** A definite refusal of the message or recipient: retrying cannot help. */
   | { readonly kind: 'refused'; readonly response: string }
   /**
-   * Certainly not accepted: a temporary refusal, or a failure before the end of the message. Safe to retry.
-   * `server`: the mail server itself fails; skip other messages.
+   * The message was certainly not accepted, after a temporary refusal or a failure before the end of the message. Safe
+   * to retry. `server`: the mail server itself fails, so skip other messages.
    */
   | { readonly kind: 'deferred'; readonly response: string; readonly server: boolean }
   /** The message may have been accepted. Never sent again automatically. */
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** An error of nodemailer; each field may be missing. */
+/** An error from nodemailer. Each field may be missing. */
 export interface SmtpFailure {
   readonly message: string;
   /** E.g. `EENVELOPE`, `EMESSAGE`, `ECONNECTION`. */
@@ -28,13 +28,13 @@ export interface SmtpFailure {
   readonly responseCode?: number | undefined;
 }
 
-/** The steps about the message. A 5xx at an earlier step is about the session (greeting, EHLO, TLS, AUTH). */
+/** Steps that concern the message. A 5xx at an earlier step (greeting, EHLO, TLS, AUTH) concerns the session. */
 const MESSAGE_STEPS: ReadonlySet<string> = new Set(['MAIL FROM', 'RCPT TO', 'DATA']);
 
-/** RFC 4954 §6: the login is refused, not the message, which is sent after the password is corrected. */
+/** RFC 4954 §6: the login is refused, not the message. The message is sent once the password is corrected. */
 const AUTHENTICATION_CODES: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 
-/** RFC 5321 §3.8: the server shuts down. After the DATA terminator it leaves the result unknown. */
+/** RFC 5321 §3.8: the server shuts down. After the DATA terminator, the result is then unknown. */
 const SERVICE_CLOSING = 421;
 
 /**
@@ -66,7 +66,7 @@ export function classifyFailure(
   const permanent = responseCode >= 500 && responseCode <= 599;
   const temporary = responseCode >= 400 && responseCode <= 499;
   if (consumed) {
-    // Only a complete reply to DATA is about the message. An incomplete one is reported as a connection error.
+    // Only a complete reply to DATA concerns the message. An incomplete reply is reported as a connection error.
     const definite = failure.code === 'EMESSAGE' && command === 'DATA' && responseCode !== SERVICE_CLOSING;
     if (definite && permanent) return { kind: 'refused', response };
     if (definite && temporary) return { kind: 'deferred', response, server: false };
@@ -74,13 +74,13 @@ export function classifyFailure(
   }
   const aboutMessage = MESSAGE_STEPS.has(command);
   if (aboutMessage && permanent && !AUTHENTICATION_CODES.has(responseCode)) return { kind: 'refused', response };
-  // nodemailer refuses a message above the SIZE that the server announced.
+  // nodemailer refuses a message larger than the SIZE that the server announced.
   if (failure.code === 'EMESSAGE' && responseCode === 0) return { kind: 'refused', response };
   const server = !aboutMessage || responseCode === SERVICE_CLOSING || AUTHENTICATION_CODES.has(responseCode);
   return { kind: 'deferred', response, server };
 }
 
-/** A logger for nodemailer, which logs the traffic at level debug only. */
+/** A logger for nodemailer, which logs the SMTP traffic at level debug. */
 interface TransactionLog {
   debug(entry: unknown, text: unknown): void;
   info(): void;
@@ -118,11 +118,11 @@ const EXPECTED_CODES: Readonly<Record<string, readonly number[]>> = {
 
 function isExpected(step: string, reply: string): boolean {
   const code = parseReplyCode(reply);
-  // nodemailer handles negative replies.
+  // nodemailer handles negative replies itself.
   return code !== undefined && (code >= 400 || (EXPECTED_CODES[step] ?? [code]).includes(code));
 }
 
-/** nodemailer's names of these steps in errors. */
+/** nodemailer's names for these steps in errors. */
 const STEP_NAMES: Readonly<Record<string, string>> = {
   MAIL: 'MAIL FROM',
   RCPT: 'RCPT TO',
@@ -131,9 +131,9 @@ const STEP_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A transaction log for nodemailer that compares each reply with its command, before nodemailer uses it. Keeps only the
- * verbs of commands.
- * @param onInvalid called for an invalid reply; must close the connection, so that nodemailer ignores the reply
+ * A transaction log for nodemailer that compares each reply with its command, before nodemailer uses it. Stores only
+ * the verbs of commands.
+ * @param onInvalid called for an invalid reply. It must close the connection, so that nodemailer ignores the reply
  */
 export function replyChecker(onInvalid: (failure: SmtpFailure) => void): TransactionLog {
   const unanswered: string[] = [];

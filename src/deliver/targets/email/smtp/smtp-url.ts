@@ -6,7 +6,7 @@ export interface SmtpServer {
   readonly port: number;
   /** Implicit TLS. */
   readonly secure: boolean;
-  /** STARTTLS: `required` fails without it, `offered` uses it where the server has it, `off` never does. */
+  /** STARTTLS: `required` fails without it, `offered` uses it if the server supports it, `off` never uses it. */
   readonly tls: 'required' | 'offered' | 'off';
   readonly user?: string;
   readonly pass?: Secret;
@@ -17,10 +17,9 @@ const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '
 /**
  * `smtp://[user:password@]host[:587][?tls=required|offered|off]` or `smtps://[user:password@]host[:465]`.
  *
- * The default of `tls` is `required` with a password, except for loopback hosts: otherwise an attacker who removes STARTTLS
- * from the reply would see the password. Without a password it is `offered`. A login by token counts as a password; the URL
- * then has no user.
- * Throws `config.invalid`, never repeating the URL.
+ * The default of `tls` is `required` with a password, except for loopback hosts: an attacker who removes STARTTLS from
+ * the reply must not see the password. Without a password it is `offered`. A login by token counts as a password; the
+ * URL then has no user. Throws `config.invalid`, never repeating the URL.
  */
 export function parseSmtpUrl(secret: Secret, byToken = false): SmtpServer {
   const invalid = (expected: string, got: string) =>
@@ -73,8 +72,8 @@ export function parseSmtpUrl(secret: Secret, byToken = false): SmtpServer {
 }
 
 /**
- * A mail server's name for logs and the circuit breaker, without secrets: host, port and the start of the login's
- * fingerprint. A corrected login has another name, so that it does not wait for the failures of the old one.
+ * A mail server's name for logs and the circuit breaker, without secrets: host, port, and the start of the login's
+ * fingerprint. A corrected login gets another name, so that it does not inherit the failures of the old one.
  */
 export function smtpServiceName(url: Secret, fingerprint: string): string {
   const { host, port } = parseSmtpUrl(url);
