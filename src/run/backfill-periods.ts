@@ -16,17 +16,17 @@ export interface BackfillRequest {
   readonly now: number;
 }
 
-/** Periods of one backfill: ten years of days. */
+/** Most periods in one backfill: ten years of days. */
 const MAX_PERIODS = 3_660;
 
 const PERIOD_UNIT = /^(?:(?:previous|current)_(day|week|month|quarter|year)|(day|week|month|quarter|year)_to_date)$/;
 
 /**
- * The report's periods that begin within `from` to `to`, oldest first, each complete: weeks for `previous_week`, months
+ * The complete periods of a report that begin between `from` and `to`, oldest first: weeks for `previous_week`, months
  * for `month_to_date`. The calendar is the organization's, as for a scheduled run.
  *
- * Throws `usage.invalid` if the report's periods are not consecutive (fixed dates, `last_N_…`), if none begins within the
- * range, if one has not ended, and for more than ten years of days.
+ * Throws `usage.invalid` if the report's periods are not consecutive (fixed dates, `last_N_…`), if none begins within
+ * the range, if one has not ended, and for more than ten years of days.
  */
 export function backfillPeriods({ definition, settings, from, to, now }: BackfillRequest): readonly PeriodRange[] {
   const { org, report, period } = definition;
@@ -51,7 +51,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
   const order = { definition, settings, trigger: 'backfill', priority: 'backfill', slot: '', deliver: false } as const;
   const today = createRunOrder({ ...order, period: currentPeriodOf(unit), at: now, now }).period;
   const at = (day: number): PeriodRange => {
-    // Noon UTC may be the next or previous day in the zone: the period with the day's own noon is used.
+    // Noon UTC may be the next or previous day in the zone, so find the period that contains the day's own noon.
     const found = [0, -DAY_MS / 2, DAY_MS / 2].map(
       (shift) => createRunOrder({ ...order, period: currentPeriodOf(unit), at: day + DAY_MS / 2 + shift, now }).period,
     );

@@ -32,13 +32,13 @@ async function evaluateNonEmpty(
 
 type CompareCondition = Extract<SendCondition, { kind: 'compare' }>;
 
-/** The metric that the table has in place of a deprecated one. */
+/** The metric that replaces a deprecated one in the table. */
 const successorIn = ({ notes }: Pick<Table, 'notes'>, metric: string): string =>
   notes.flatMap(({ message }) =>
     message.id === 'replaced' && message.of.from.id === metric ? message.of.to.id : [],
   )[0] ?? metric;
 
-/** The values that a comparison applies to: a section's totals if it has them, else those of its rows. */
+/** The values to which a comparison applies: the section's totals if it has them, otherwise the values of its rows. */
 async function* comparedFigures(
   { tables }: Pick<Dataset, 'tables'>,
   { section, metric: asked }: CompareCondition,
@@ -58,7 +58,7 @@ async function* comparedFigures(
   }
 }
 
-/** Whether a value that a comparison applies to cannot be right. */
+/** Whether any value to which a comparison applies cannot be right. */
 function hasWrongFigure(table: Table, { section, metric }: CompareCondition): boolean {
   if (section !== undefined && table.id !== section) return false;
   const name = successorIn(table, metric);
@@ -66,7 +66,7 @@ function hasWrongFigure(table: Table, { section, metric }: CompareCondition): bo
   return (table.wrong ?? []).some((figure) => figure.metric === name && figure.at !== 'totals');
 }
 
-/** What conditions look at. */
+/** The parts of a dataset that conditions use. */
 type ConditionData = Pick<Dataset, 'tables' | 'judgements' | 'small' | 'bases'>;
 
 type ConditionResult = Pick<SendDecision, 'send' | 'reason'>;
@@ -109,13 +109,13 @@ async function evaluateChanged(
     : conditionResult(true, `The figures differ from ${when}.`);
 }
 
-/** A judged figure that cannot be right may be a breached one; undefined without one. */
+/** The result if a judged figure cannot be right: it may be breached. Undefined if there is no such figure. */
 function wrongFigure(judgements: readonly Judgement[]): ConditionResult | undefined {
   const found = currentJudgements(judgements).find(({ wrong }) => wrong === true);
   return found && conditionResult(true, `A figure cannot be right: ${found.metric} is ${found.figure}.`);
 }
 
-/** Whether a present figure is breached, or for `watch` on watch or breached, or may be. */
+/** Whether a figure is or may be breached; for `watch`, whether one is or may be on watch or breached. */
 function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgement[]): ConditionResult {
   const wanted: readonly Status[] = kind === 'watch' ? ['watch', 'breached'] : ['breached'];
   const current = currentJudgements(judgements);
@@ -127,7 +127,7 @@ function evaluateStatus(kind: 'breached' | 'watch', judgements: readonly Judgeme
   return conditionResult(false, `None of ${of} is ${wanted.join(' or ')}.`);
 }
 
-/** Whether a figure is outside of its usual range, or may be. */
+/** Whether a figure is, or may be, outside its usual range. */
 function evaluateUnusual(dataset: ConditionData): ConditionResult {
   const found = unusualFigure(dataset);
   if (found !== undefined) {
@@ -158,7 +158,7 @@ async function evaluateStatusChanged(
   const when = `run ${last.sent.run}, sent ${new Date(last.sent.at).toISOString()}`;
   const statuses = statusesByFigure(withoutIgnored(judgements));
   const all = statusesByFigure(judgements);
-  // A figure without a status is no breach: a group has no row once it has recovered, and may be breached again later.
+  // A figure without a status is not breached: a group without a row has recovered, and may be breached again later.
   const crossed =
     Object.entries(statuses).find(([figure, status]) => status !== (before[figure] ?? 'on_target'))?.[0] ??
     Object.keys(before).find(
@@ -169,21 +169,21 @@ async function evaluateStatusChanged(
   return conditionResult(true, `${crossed} is ${described(statuses)}, and was ${described(before)} in ${when}.`);
 }
 
-/** The decisions, and the hash of the figures they are based on. */
+/** The decisions on deliveries, and the hash of the figures behind them. */
 export interface ConditionResults {
-  /** The hash of the figures (`hashFigures`); absent if no delivery has a condition. */
+  /** The hash of the figures (`hashFigures`). Absent if no delivery has a condition. */
   readonly figures?: string;
   readonly conditions: readonly SendDecision[];
 }
 
 /**
- * Evaluates the condition of every delivery that has one. The manifest stores the decisions, so that a retry repeats them.
- * The hash is stored for any condition, so that one changed to `changed` later has the last sent figures. Throws
- * `redis.unreachable`.
+ * Evaluates the condition of every delivery that has one. The manifest stores the decisions, so that a retry repeats
+ * them. It stores the hash for every kind of condition, so that a later change to `changed` can compare with the
+ * figures sent last. Throws `redis.unreachable`.
  *
  * @param sent undefined if sent figures are not recorded: `changed` and `status_changed` are then always met
  * @param yieldToEventLoop called every few hundred rows; a rejection ends the evaluation
- * @param known the hash of the figures where it has been computed already
+ * @param known the hash of the figures, if it was computed already
  */
 export async function evaluateConditions(
   dataset: ConditionData & Pick<Dataset, 'correction'>,
@@ -194,7 +194,7 @@ export async function evaluateConditions(
   known?: string,
 ): Promise<ConditionResults> {
   const { correction } = dataset;
-  // `send_if` decided about the first edition: recipients of that one get the correction, too.
+  // `send_if` decided about the original: recipients of the original also get the correction.
   if (correction !== undefined)
     return { conditions: correctionDecisions(correction, { deliveries, ...(desk && { desk }) }, targets) };
   const conditional = deliveries.flatMap((delivery, index) => {
@@ -225,11 +225,11 @@ export async function evaluateConditions(
 }
 
 /**
- * A corrected edition goes to those who received the one that it replaces, or may have, and to nobody else. It goes to nobody
- * where the service reports the delivered figures again since somebody decided. One that a person opened is always sent, and
- * goes without the mark to those whose open delivery it withdrew.
+ * Decides who gets a corrected edition: only people who received the replaced edition, or may have. Nobody gets it if
+ * the service has returned to the delivered figures since the decision to correct. An edition that a person opened is
+ * always sent. Recipients whose open delivery it withdrew get it without the mark.
  *
- * @param set of the files that the decisions are about
+ * @param set the file set that the decisions are about
  */
 export function correctionDecisions(
   { replaces, changes, reason: why, recipients: received = [], unmarked = [] }: CorrectedEdition,
@@ -261,12 +261,15 @@ export function correctionDecisions(
       return { target, recipient, send_if, send: send && set === 'marked', reason };
     };
     if (mailboxes === undefined) return [decision(null)];
-    // Also those whom a person added to the edition.
+    // Includes recipients whom a person added to the edition.
     return [...new Set([...mailboxes.map(({ address }) => recipientKey(address)), ...before])].map(decision);
   });
 }
 
-/** The result of a condition that is the same for every recipient; undefined for one that compares with the last delivery. */
+/**
+ * The result of a condition that is the same for every recipient; undefined for a condition that compares with the last
+ * delivery.
+ */
 async function evaluateShared(
   dataset: ConditionData,
   condition: SendCondition,

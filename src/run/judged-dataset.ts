@@ -10,11 +10,11 @@ import { buildHeadlines } from '../render/figures/headlines.ts';
 import { judgeDataset } from '../render/figures/judge.ts';
 import type { RunContext } from './run-context.ts';
 
-/** As for the files: the digest freezes both. */
+/** The same locale as for the files: the digest freezes both. */
 export const localeOf = ({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): string =>
   definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
 
-/** The dataset with the statuses of its figures and the sentences about them. */
+/** Adds the statuses of the figures, and the sentences about them, to a dataset. */
 export function judgedDataset(
   dataset: Dataset,
   { definition, settings }: Pick<RunContext, 'definition' | 'settings'>,

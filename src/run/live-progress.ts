@@ -1,26 +1,28 @@
 import type { RunEvent } from './run-events.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** Stages as shown to users: `seal` is part of `render`. */
+/** Stages as users see them: `seal` is part of `render`. */
 export const PROGRESS_STAGES = ['plan', 'fetch', 'render', 'deliver'] as const;
 
-/** Progress of an active run. Its worker reports it at most once a second; it expires a minute after the last report. */
+/**
+ * Progress of an active run. Its worker reports it at most once a second. It expires a minute after the last report.
+ */
 export interface LiveProgress {
   readonly stage: (typeof PROGRESS_STAGES)[number];
-  /** Answered calls and all calls of the plan; 0 of 0 before there is a plan. */
+  /** Number of answered calls, and of all calls in the plan. Both are 0 before there is a plan. */
   readonly done: number;
   readonly of: number;
-  /** Tokens left on the key after the last call; null before the first. */
+  /** The key's remaining tokens after the last call; null before the first call. */
   readonly tokens: number | null;
-  /** Calls ahead in the queue of the key while it waits for a token; otherwise null. */
+  /** Number of calls ahead in the key's queue while the run waits for a token; otherwise null. */
   readonly ahead: number | null;
-  /** When the last response is expected, epoch ms; null while unknown, and after it was received. */
+  /** When the last response is expected, epoch ms. Null if unknown, or once it was received. */
   readonly finish: number | null;
-  /** Epoch ms of the report. */
+  /** When this was reported, epoch ms. */
   readonly at: number;
 }
 
-/** A run and its live progress; null unless a worker runs it. */
+/** A run with its live progress, which is null unless a worker runs it. */
 export interface RunSnapshot {
   readonly record: RunRecord;
   readonly live: LiveProgress | null;
@@ -28,7 +30,7 @@ export interface RunSnapshot {
 
 /** Derives the progress of an attempt from its events. */
 export interface ProgressTracker {
-  /** Returns whether the progress has changed. */
+  /** Returns whether the progress changed. */
   observe(event: RunEvent): boolean;
   /** @param at epoch ms */
   at(at: number): LiveProgress;

@@ -3,7 +3,7 @@ import type { OnRunEvent } from './run-events.ts';
 
 /**
  * Logs the events of a run with their stages: deliveries as `info` or `warn`, single calls and files as `debug`.
- * Recipients are not logged: the delivery's id leads to the ledger.
+ * Recipients are not logged: the ledger finds them by the delivery's id.
  *
  * @param log with run, organization and report as fields
  */
@@ -16,7 +16,7 @@ export function logRunEvents(log: Log): OnRunEvent {
       case 'waiting': {
         const { call, ahead: count } = event;
         const fields = { stage: 'fetch', call, count, until: new Date(event.until).toISOString() };
-        // Once per attempt: its other calls wait in the same queue.
+        // Only once per attempt: its other calls wait in the same queue.
         if (waitLogged) return log.debug('A call waits for a token of its API key', fields);
         waitLogged = true;
         return log.info('The run waits for the budget of its API key', fields);

@@ -9,8 +9,9 @@ import type { RunContext, RunPorts } from './run-context.ts';
 import type { RunOrder } from './run-record.ts';
 
 /**
- * Compiles the plan of a run. A version that did not request the counts of cases may have begun the run: its stored responses
- * belong to calls without these counts, so the plan keeps those calls. Others would be made in addition.
+ * Compiles a run's plan. An older version, which did not request the counts of cases, may have begun the run. Its
+ * stored responses belong to calls without these counts, so the plan keeps those calls; otherwise they would be made
+ * twice.
  */
 async function compileForRun(
   input: PlanInput,
@@ -34,8 +35,9 @@ export interface PlannedRun {
 }
 
 /**
- * The plan and its catalog. If a cached catalog does not allow the definition, a recent one is fetched.
- * @param definitionOf what is planned; the definition of the run by default
+ * Makes the plan, and returns it with its catalog. If a cached catalog does not allow the definition, fetches a recent
+ * one.
+ * @param definitionOf the definition to plan; the run's own by default
  */
 export async function makePlan(
   order: RunOrder,
@@ -59,7 +61,7 @@ export async function makePlan(
   });
 }
 
-/** A corrected edition needs new responses: a shared one from before the change has the figures that are to be corrected. */
+/** A corrected edition needs new responses: an older shared response contains the figures that need correcting. */
 export const planContext = ({ corrects }: Pick<RunOrder, 'corrects'>, context: RunContext): RunContext =>
   corrects === undefined ? context : { ...context, definition: { ...context.definition, max_age: 0 } };
 

@@ -6,9 +6,8 @@ import type { Judgement, Status } from '../fetch/dataset.ts';
 import { statusesByFigure } from '../render/figures/current-statuses.ts';
 
 /**
- * The statuses that later runs compare with. A figure that cannot be right, or has so few cases that its target ignores it,
- * has the one that was sent before: it is neither
- * a recovery nor, when the figure is right again, a new crossing.
+ * The statuses with which later runs compare. A figure keeps its earlier status if it cannot be right, or if its target
+ * ignores it because of too few cases: this is no recovery, and the next valid figure is no new crossing.
  */
 async function lastingStatuses(
   judgements: readonly Judgement[],
@@ -30,10 +29,9 @@ export interface PreviousFiguresPorts {
 }
 
 /**
- * Delivers, and records which figures and statuses each destination got, for `send_if: changed` and
- * `status_changed` of later runs. Starts are recorded
- * before sending; afterwards the outcomes from the ledger, including those of an earlier attempt that crashed before
- * recording them.
+ * Delivers, and records the figures and statuses that each destination received, for `send_if: changed` and
+ * `status_changed` of later runs. Records starts before sending, and outcomes from the ledger afterwards, including
+ * those that an earlier attempt could not record because it crashed.
  */
 export async function deliverAndRecordFigures<T>(
   { run, org, report, figures, conditions = [], judgements = [] }: Manifest,
@@ -61,10 +59,10 @@ export async function deliverAndRecordFigures<T>(
       const { state, at, decisions } = row;
       const statuses = known.get(destination) ?? {};
       if (state === 'sent') await sentFigures.recordSent(destination, { figures, run, at, statuses });
-      // After a decision to resend the earlier message may have arrived as well.
+      // After a decision to resend, the earlier message may have arrived too.
       else if (state === 'unknown' || decisions.some(({ to }) => to !== 'skipped'))
         await sentFigures.recordUncertain(destination, run, at);
-      // `sending` belongs to another worker, which records it.
+      // `sending` belongs to another worker, which will record it.
       else if (state !== 'sending') await sentFigures.recordNotSent(destination, run);
     }
   };
@@ -72,7 +70,8 @@ export async function deliverAndRecordFigures<T>(
   try {
     delivered = await deliver();
   } catch (error) {
-    // The first error is thrown. Unrecorded outcomes stay uncertain, and uncertain means send.
+    // The first error is the one to throw. An unrecorded outcome stays uncertain, which means that the next report is
+    // sent.
     await recordOutcomes().catch(() => {});
     throw error;
   }

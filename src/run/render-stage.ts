@@ -24,23 +24,23 @@ import { timedStage } from './run-events.ts';
 import { correctsOf, createManifest } from './run-manifest.ts';
 import type { RunOrder } from './run-record.ts';
 
-/** What the files of a run are made from, besides its definition and settings. */
+/** What a run's files are made from, besides its definition and settings. */
 export interface RenderInput {
   readonly dataset: Dataset;
-  /** The private folder of this attempt. */
+  /** This attempt's private folder. */
   readonly folder: string;
   readonly secrets: RenderOptions['secrets'];
-  /** Epoch ms: the time of creation that all files show. */
+  /** Epoch ms. All files show it as their time of creation. */
   readonly madeAt: number;
-  /** Replace the templates and the logo of today, where those were frozen before. */
+  /** Used instead of the current templates and logo if those were frozen earlier. */
   readonly paths?: RenderPaths;
-  /** Whether `Rendered.figures` is requested. */
+  /** Whether to compute `Rendered.figures`. */
   readonly figures?: boolean;
 }
 
 /**
- * Renders the files and the e-mail body in the private folder of this attempt, and publishes them with their manifest
- * atomically: a crash leaves no partial run.
+ * Renders the files and the e-mail body in the attempt's private folder, and publishes them with their manifest in one
+ * atomic step: a crash leaves no partial run.
  */
 export async function renderAndPublish(
   dataset: Dataset,
@@ -51,7 +51,7 @@ export async function renderAndPublish(
   ports: RunPorts,
 ): Promise<PublishedRun> {
   const current = currentPaths(context.definition, context.settings, ports);
-  // A corrected edition is made from the templates of workbooks that the first one was made from.
+  // A corrected edition uses the workbook templates of the original.
   const paths = await withReplacedFiles(current, await replacedFiles(order, ports.editions), folder);
   const figures = context.definition.deliveries.some(({ send_if }) => send_if !== undefined);
   const input = { dataset, folder, secrets, madeAt: ports.clock.now(), paths, figures };
@@ -95,16 +95,16 @@ export function renderRun(
     },
     run: order.id,
     madeAt,
-    // The digest freezes both files, so that a retry writes in the same language.
+    // The digest freezes definition and settings, so that a retry writes in the same language.
     locale: definition.locale ?? settings.locale,
     calendar: { fiscal_year_start: settings.fiscal_year_start, week_start: settings.week_start },
-    // A corrected edition goes to the recipients of the first one, regardless of the change.
+    // A corrected edition goes to the original's recipients, whatever has changed.
     figures: figures && dataset.correction === undefined,
   };
   return timedStage('render', { observe, clock, trace }, () => renderer(request, signal));
 }
 
-/** The decisions on the deliveries with `send_if`. @param figures their hash, where it has been computed already */
+/** Decides on the deliveries with `send_if`. @param figures the hash of the figures, if it was computed already */
 export function decideDeliveries(
   dataset: Dataset,
   { definition, signal }: RunContext,
@@ -115,7 +115,9 @@ export function decideDeliveries(
   return evaluateConditions(dataset, definition, sentFigures, yieldToEventLoop, targets, figures);
 }
 
-/** Publishes rendered files with their manifest atomically. @param decide the decisions on the deliveries */
+/**
+ * Publishes rendered files with their manifest in one atomic step. @param decide makes the decisions on the deliveries
+ */
 export async function publishRun(
   input: Omit<RenderInput, 'figures'>,
   rendered: Rendered,
@@ -160,8 +162,8 @@ export async function publishRun(
 }
 
 /**
- * The file set of a corrected edition for those whose open delivery it withdrew: as a first edition. Undefined without such
- * recipients. Its manifest decides about every recipient, so that nobody gets both sets.
+ * Renders a corrected edition's file set without the mark, for recipients whose open delivery it withdrew. Undefined
+ * without such recipients. Its manifest decides about every recipient, so that nobody gets both sets.
  */
 export async function renderUnmarked(
   input: Omit<RenderInput, 'figures'>,
@@ -184,17 +186,17 @@ export async function renderUnmarked(
     ...(corrects && { corrects: { ...corrects, subject: undefined } }),
     conditions: correctionDecisions(correction, context.definition, ports.targets ?? TARGETS, 'unmarked'),
     ...(desk && { desk }),
-    // Those of the run are the same.
+    // They are the same as in the run's manifest.
     calls: [],
     mail,
   };
-  // No output has this format: nothing but the delivery of this set takes the files for its own.
+  // No output has this format, so that only this set's delivery uses the files.
   const hidden = ({ part: _part, ...file }: Artifact): Artifact =>
     isReportFile(file) ? { ...file, format: UNMARKED } : file;
   return { slug, manifest, files: files.map(hidden) };
 }
 
-/** The fields of a definition that templates of workbooks bind to. A render thread needs no other field. */
+/** The definition's fields that workbook templates can use. A render thread needs no others. */
 function boundFields({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): TemplateDefinition {
   const { sections, compare, to_date, approval, corrections, on_incomplete, files } = definition;
   const named = files === undefined ? {} : { files };
@@ -202,14 +204,17 @@ function boundFields({ definition, settings }: Pick<RunContext, 'definition' | '
   return { sections, compare, to_date, ...display, approval, corrections, on_incomplete, ...named };
 }
 
-/** The bodies that the deliveries need, in their order, with the formats that every message with that body has attached. */
+/**
+ * The e-mail bodies that the deliveries need, in order, each with the formats that every message with this body
+ * attaches.
+ */
 function neededBodies(
   deliveries: readonly TargetDescription[],
   outputs: RunContext['definition']['outputs'],
 ): NonNullable<RenderRequest['mail']['bodies']> {
   const emails = deliveries.flatMap(({ body, attach = [] }) => (body === undefined ? [] : [{ body, attach }]));
   const names = [...new Set(emails.map(({ body }) => body))];
-  // Without an e-mail the full body is for the archive and the page.
+  // Without an e-mail delivery, the archive and the page still need the full body.
   return (names.length === 0 ? ['full'] : names).map((name) => {
     const attachments = emails.filter(({ body }) => body === name).map(({ attach }) => attach);
     const attached = outputs
@@ -225,7 +230,7 @@ function requireBody(name: string): MailBodyName {
   return body;
 }
 
-/** The report's schedules, and whether this run is on demand. */
+/** The report's schedules, and whether this run was triggered on demand. */
 const scheduleOptions = (
   { trigger }: RunOrder,
   { schedule }: RunContext['definition'],
@@ -236,8 +241,8 @@ const scheduleOptions = (
 });
 
 /**
- * The revealed secrets of the outputs, by format and key. Call before the first API call: a missing secret must not cost
- * one. Throws `config.secret_missing`.
+ * Reveals the secrets of the outputs, by format and key. Call it before the first API call: a missing secret must not
+ * cost one. Throws `config.secret_missing`.
  */
 export async function revealOutputSecrets(
   { outputs }: RunContext['definition'],

@@ -11,17 +11,19 @@ export interface FingerprintedRequest {
 }
 
 /**
- * Identifies the request, not its result: `previous_week` is the same request on Monday and on Sunday. `unfinished` permits a
- * request, and changes nothing in its run.
+ * Identifies a request, not its result: `previous_week` is the same request on Monday and on Sunday. `unfinished` is
+ * left out: it permits a request, but changes nothing in the run.
  */
 export function requestFingerprint({ period, deliver, again = false, value }: FingerprintedRequest): string {
   const days = typeof period === 'object' ? [period.from, period.to] : (period ?? null);
-  // What is not asked for is absent: the fingerprint is then that of an older version.
+  // Fields without a value are left out, so that the fingerprint equals that of an older version.
   const more = { ...(again ? { again } : {}), ...(value === undefined ? {} : { value }) };
   return sha256(JSON.stringify([days, deliver, ...(Object.keys(more).length === 0 ? [] : [more])])).slice(0, 32);
 }
 
-/** Whether the run was requested with `again`. An order of version 0.2.0 or older says it in its fingerprint only. */
+/**
+ * Whether the run was requested with `again`. In an order from version 0.2.0 or older, only the fingerprint shows it.
+ */
 export function isRequestedAgain({ again, asked, deliver, period }: RunOrder): boolean {
   if (again === true || asked === undefined) return again === true;
   const { from, to } = period;

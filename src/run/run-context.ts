@@ -22,28 +22,34 @@ import type { EditionStore } from './corrections/corrected-edition.ts';
 import type { Reviews } from './review/load-review.ts';
 import type { OnRunEvent } from './run-events.ts';
 
-/** Dependencies of a run, for one organization. Workers use Redis implementations, inline runs in-memory ones. */
+/**
+ * What running a report for one organization needs. Workers use Redis implementations, inline runs use in-memory ones.
+ */
 export interface RunPorts
   extends Pick<FetchPorts, 'client' | 'key' | 'budget' | 'reads' | 'responses' | 'responseCache' | 'maxWaitMs'> {
   readonly clock: SteadyClock;
   /** Records stages and deliveries as spans. */
   readonly trace?: Trace | undefined;
-  /** For secrets of the report: the password of its workbook. */
+  /** For the report's secrets, such as a workbook's password. */
   readonly secrets: SecretSource;
   readonly catalogs: CatalogCache;
   readonly render: Renderer;
   readonly archive: Archive;
-  /** Stored readings of current counts; undefined: none are used. */
+  /** Stored readings of current counts. Undefined: none are used. */
   readonly readings?: FindReadings | undefined;
-  /** Adds to the judged figures of a run without review before its files are rendered: the comments of a sample. */
+  /**
+   * Adds to the judged figures of a run without review, before its files are rendered. Used for a sample's comments.
+   */
   readonly annotate?: ((dataset: Dataset, locale: string) => Dataset) | undefined;
-  /** Reviews of runs that wait for people; undefined: a run that needs one fails. */
+  /** Reviews of runs that wait for people. Undefined: a run that needs one fails. */
   readonly reviews?: Reviews | undefined;
-  /** Figures of editions that are watched for corrections; undefined: none are kept, and no edition can be corrected. */
+  /**
+   * Figures of editions that are watched for corrections. Undefined: none are stored, and no edition can be corrected.
+   */
   readonly editions?: EditionStore | undefined;
   /** Undefined: the run delivers nothing. */
   readonly ledger?: Ledger | undefined;
-  /** Of several runs of a report and period one delivers; undefined: all do. */
+  /** Lets only one of several runs of a report and period deliver. Undefined: all of them do. */
   readonly claims?: PeriodClaims | undefined;
   /** Undefined: deliveries are never stopped. */
   readonly switches?: Pick<Switches, 'assertOpen'> | undefined;
@@ -59,15 +65,15 @@ export interface RunPorts
   readonly templates: string | undefined;
   /** The folder of definitions: templates of workbooks are beside them. Undefined: no folder. */
   readonly definitionsFolder?: string | undefined;
-  /** Where readers open the page, without a slash at its end; undefined: no links to it. */
+  /** Base URL of the page, without a slash at its end; undefined: messages have no links to it. */
   readonly publicUrl?: string | undefined;
-  /** Deployment-wide rules for delivery destinations. */
+  /** The deployment's rules for destinations. */
   readonly destinations?: DestinationPolicy | undefined;
   /** Base of relative directory targets. */
   readonly workingDirectory: string;
   /** The built-in ones by default. */
   readonly targets?: readonly Target[];
-  /** Those of `render`. */
+  /** The output formats of `render`. */
   readonly formats: readonly Format[];
 }
 
@@ -76,14 +82,14 @@ export interface RunContext {
   readonly settings: OrgSettings;
   readonly signal: AbortSignal;
   readonly observe: OnRunEvent;
-  /** No attempt will follow: undelivered files are then part of the result, not a retryable failure. */
+  /** Set if no attempt will follow: undelivered files are then part of the result, not a retryable failure. */
   readonly lastAttempt: boolean;
-  /** No attempt has begun before: no response of the run is stored. */
+  /** Set if no earlier attempt has begun, so that no response of the run is stored. */
   readonly fresh?: boolean | undefined;
-  /** A held run was released for delivery. */
+  /** Set if a held run was released for delivery. */
   readonly released?: boolean;
-  /** Epoch ms at which a person last asked for an attempt of the run. Absent: nobody did. */
+  /** Epoch ms at which a person last requested an attempt of the run. Absent: nobody did. */
   readonly askedAt?: number | undefined;
-  /** Renews the run's lock. Resolves to the ms for which it is held, 0 if it is lost. Absent without a lock. */
+  /** Renews the run's lock. Resolves to the ms for which it is held, or 0 if it is lost. Absent without a lock. */
   readonly confirmLock?: () => Promise<number>;
 }

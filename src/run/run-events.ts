@@ -5,16 +5,16 @@ import type { DeliveredEvent } from '../deliver/send-pending.ts';
 import type { FetchEvent } from '../fetch/fetch-events.ts';
 import type { Stage } from './run-record.ts';
 
-/** Events of an active run, for the log, progress displays and the run record. */
+/** Events of an active run, for the log, progress displays and the run's record. */
 export type RunEvent =
   | { readonly type: 'planned'; readonly calls: number; readonly sections: number }
   | FetchEvent
   | { readonly type: 'rendered'; readonly name: string; readonly bytes: number }
   | DeliveredEvent
   | { readonly type: 'begun'; readonly stage: Stage }
-  /** A stage of this attempt has ended, in whatever way. */
+  /** A stage of this attempt has ended, successfully or not. */
   | { readonly type: 'timed'; readonly stage: Stage; readonly ms: number }
-  /** A try is over, in which calls waited so long (ms) for tokens, in place or in the sleep that follows it. */
+  /** An attempt is over. Its calls waited this long (ms) for tokens, including a snooze that follows it. */
   | { readonly type: 'waited'; readonly ms: number }
   | { readonly type: 'snoozed'; readonly until: number; readonly why: string }
   | {
@@ -25,14 +25,14 @@ export type RunEvent =
 
 export type OnRunEvent = (event: RunEvent) => void;
 
-/** Where a stage says what it does; absent `trace`: no spans. */
+/** Where a stage reports its events. Absent `trace`: no spans. */
 export interface StageContext {
   readonly observe: OnRunEvent;
   readonly clock: Clock;
   readonly trace?: Trace | undefined;
 }
 
-/** Runs a stage; reports its start, and its duration in any case. */
+/** Runs a stage. Reports its start and, whatever happens, its duration. */
 export async function timedStage<Value>(
   stage: Stage,
   { observe, clock, trace = noTrace }: StageContext,

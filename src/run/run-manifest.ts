@@ -11,7 +11,7 @@ import { usualFigures } from '../render/figures/headline-figures.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import type { RunOrder } from './run-record.ts';
 
-/** The manifest of rendered files, without decisions on deliveries. */
+/** Makes the manifest of rendered files, without decisions on deliveries. */
 export const createManifest = (
   { dataset, madeAt }: { readonly dataset: Dataset; readonly madeAt: number },
   artifacts: readonly Artifact[],
@@ -67,7 +67,7 @@ function rangesOf(dataset: Dataset, locale: string, calendar: FiscalCalendar): P
   return ranges.length === 0 ? {} : { ranges };
 }
 
-/** The edition that this one replaces, or the delivery that it repeats. */
+/** The edition that this run replaces, or the delivery that it repeats. */
 export const correctsOf = (
   { correction, repeats }: Dataset,
   locale: string | undefined,
@@ -86,7 +86,7 @@ export const correctsOf = (
         },
       };
 
-/** The readings that the figures and the points of trends are, section by section. */
+/** The readings behind the figures and the points of trends, section by section. */
 function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {
   const readings = tables.flatMap(({ id: section, readings: own = [] }) =>
     own.map(

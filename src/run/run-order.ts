@@ -6,7 +6,7 @@ import type { Definition, PeriodSpec } from '../definitions/schema/report-defini
 import type { CurrentCountsWindow } from '../fetch/current-counts.ts';
 import type { RunOrder } from './run-record.ts';
 
-/** A run's id: 32 hex digits, deterministic for a slot. */
+/** A run's id: 32 hex digits. The same slot always has the same id. */
 export const runId = (org: string, report: string, slot: string): string =>
   sha256(JSON.stringify([org, report, slot])).slice(0, 32);
 
@@ -17,18 +17,18 @@ export interface RunOrderRequest {
   readonly priority: RunOrder['priority'];
   /** The scheduled instant (ISO, UTC), or `trigger:<id>`. */
   readonly slot: string;
-  /** Epoch ms from which the period is computed: the scheduled instant, or now. */
+  /** Epoch ms from which the period is computed: the scheduled instant, or the current time. */
   readonly at: number;
-  /** Replaces the definition's period. */
+  /** Used instead of the definition's period. */
   readonly period?: PeriodSpec;
   readonly deliver: boolean;
-  /** Of a report with `split`: only the pack of this value. */
+  /** In a report with `split`: make only the pack of this value. */
   readonly value?: string | undefined;
-  /** Delivers again what another run has delivered. */
+  /** Delivers even if another run has already delivered the period. */
   readonly again?: boolean | undefined;
-  /** The requesting actor; absent for scheduled runs. */
+  /** The actor who made the request; absent for scheduled runs. */
   readonly by?: string;
-  /** Absent for users of the shell. */
+  /** Absent for users of the shell, who do not sign in. */
   readonly bySubject?: string;
   /** Ms; see `RunOrder`. */
   readonly lateAfterMs?: number | undefined;
@@ -36,7 +36,7 @@ export interface RunOrderRequest {
   readonly now: number;
 }
 
-/** Freezes a request: the periods become dates, the definition its digest. A retry a month later uses the same. */
+/** Freezes a request: periods become dates, the definition becomes its digest. A retry a month later uses the same. */
 export function createRunOrder(request: RunOrderRequest): RunOrder {
   const { definition, settings } = request;
   return Object.freeze({
@@ -59,16 +59,16 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
   });
 }
 
-/** Current counts requested later than this do not match the run's slot. */
+/** Current counts requested later than this after the slot do not match it. */
 const CURRENT_COUNTS_MAX_DELAY_MS = DAY_MS;
 
 /**
  * When the run may show current counts: up to a day after its slot, or after it was triggered. Never in a backfill or a
- * corrected edition, whose period is in the past.
+ * corrected edition, because their period is past.
  */
 export function currentCountsWindow({ trigger, priority, slot, createdAt, corrects }: RunOrder): CurrentCountsWindow {
   const due = trigger === 'schedule' ? Date.parse(slot) : createdAt;
-  // A corrected edition is of a past period, too.
+  // The period of a corrected edition is past, too.
   const backfill = trigger === 'backfill' || priority === 'backfill' || corrects !== undefined;
   return {
     until: backfill ? Number.NEGATIVE_INFINITY : due + CURRENT_COUNTS_MAX_DELAY_MS,

@@ -11,7 +11,7 @@ import type { Artifact } from '../render/artifact.ts';
 import { countStatuses } from '../render/figures/current-statuses.ts';
 import type { ReviewProgress, StatusCounts } from './run-record.ts';
 
-/** The result of a finished run. */
+/** Makes the result of a finished run. */
 export const toRunResult = (
   state: RunResult['state'],
   published: PublishedRun,
@@ -24,7 +24,10 @@ export const toRunResult = (
   receipts,
 });
 
-/** The result of a run that waits for people: nothing is published or sent. @param manifest of what they look at */
+/**
+ * Makes the result of a run that waits for people: nothing is published or sent. @param manifest of the files that they
+ * look at
+ */
 export const toWaitingResult = (
   state: 'held' | 'awaiting_approval',
   manifest: Manifest,
@@ -57,7 +60,7 @@ function statusCounts(judgements: readonly Judgement[] = []): Pick<RunResult, 's
   return { statuses: countStatuses(judgements), ...(Object.keys(few).length === 0 ? {} : { fewStatuses: few }) };
 }
 
-/** The error for incomplete figures, which stop the run or its delivery; undefined if they are complete. */
+/** The error for incomplete figures, which stop the run or its delivery. Undefined if the figures are complete. */
 export function incompleteError(
   code: 'run.incomplete' | 'run.held',
   notes: readonly (Note & { readonly section: string })[],
@@ -79,7 +82,7 @@ export function incompleteError(
 }
 
 /**
- * What the owner is told of a delivered run whose judged figures cannot all be right; undefined if they can.
+ * The error in the owner's notice when some judged figures of a delivered run cannot be right; undefined if all can.
  */
 export function wrongFiguresError({
   judgements = [],
@@ -100,7 +103,7 @@ export function wrongFiguresError({
   );
 }
 
-/** What the owner is told of a run whose recipients are all denied; undefined for other runs. */
+/** The error in the owner's notice when all recipients of a run are denied; undefined for other runs. */
 export function allDeniedError(
   deliveries: readonly { readonly state: string; readonly detail: string | null }[],
 ): DocketError | undefined {
@@ -117,8 +120,8 @@ export function allDeniedError(
 }
 
 /**
- * One error for all failed deliveries; undefined without any.
- * @param willRetry whether the run is attempted again by itself: until it has ended, a person cannot retry it
+ * One error for all failed deliveries; undefined if none failed.
+ * @param willRetry whether another attempt follows automatically: until the run has ended, a person cannot retry it
  */
 export function undeliveredError(
   receipts: readonly Receipt[],
@@ -145,7 +148,7 @@ export function undeliveredError(
       ...(missing.every(isHeldPack) ? [] : [willRetry ? RETRIED : nextStep(states.has('unknown'), run)]),
       ...(missing.some(isHeldPack) ? [HELD_PACKS] : []),
     ].join(' '),
-    // `sending`: another worker holds the row; the next attempt knows its outcome.
+    // `sending`: another worker holds the row. The next attempt will know the result.
     retryable: states.has('pending') || states.has('sending'),
   });
 }
@@ -166,23 +169,23 @@ export interface RunResult {
    * `partly_delivered`: some deliveries failed or are uncertain.
    */
   readonly state: 'done' | 'partly_delivered' | 'held' | 'awaiting_approval';
-  /** Why the run is held; absent where its notes say it. */
+  /** Why the run is held. Absent if its notes say so. */
   readonly error?: ErrorJson;
-  /** The review that the run waits for; absent without one. */
+  /** The review that the run waits for. Absent without one. */
   readonly review?: ReviewProgress;
-  /** Absolute path of the run's archive folder; empty for a run that is not published. */
+  /** Absolute path of the run's archive folder. Empty for a run that is not published. */
   readonly folder: string;
   readonly files: readonly Artifact[];
   readonly calls: readonly CallRecord[];
-  /** As in the manifest; absent where no figures are readings. */
+  /** The same as in the manifest. Absent if no figures are readings. */
   readonly readings?: readonly ReadingRecord[] | undefined;
   readonly incomplete: readonly (Note & { readonly section: string })[];
-  /** As in the manifest; absent without targets. */
+  /** The same as in the manifest. Absent without targets. */
   readonly targets?: readonly TargetRecord[] | undefined;
   readonly judgements?: readonly Judgement[] | undefined;
   readonly headlines?: readonly string[] | undefined;
   readonly ranges?: Manifest['ranges'];
-  /** As in the run's record. */
+  /** The same as in the run's record. */
   readonly statuses?: StatusCounts;
   readonly fewStatuses?: StatusCounts;
   readonly receipts: readonly Receipt[];

@@ -29,10 +29,11 @@ import { buildPacks } from './split/build-packs.ts';
 import { fetchSplitFigures } from './split/split-figures.ts';
 
 /**
- * Runs a report: plan → fetch → render → deliver, each stage with the result of the previous one.
+ * Runs a report: plan → fetch → render → deliver. Each stage uses the result of the previous one.
  *
  * Can be called again for the same order after any interruption: stored responses are not requested again, a published
- * run is not rendered again, and the ledger prevents a second send. Independent of the queue and of Redis. Never throws.
+ * run is not rendered again, and the ledger prevents sending twice. Independent of the queue and of Redis. Never
+ * throws.
  */
 export async function run(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
   try {
@@ -45,10 +46,10 @@ export async function run(order: RunOrder, context: RunContext, ports: RunPorts)
 }
 
 async function runStages(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<RunResult>> {
-  // Checkpoint before the first delivery: a published run is neither fetched nor rendered again.
+  // The checkpoint before the first delivery: a published run is neither fetched nor rendered again.
   const existing = await ports.archive.find(order);
-  // A slot, or a run that an older version opened, may be for a period that has not begun. A worker's clock may be behind
-  // that of the scheduler.
+  // A slot, or a run opened by an older version, may be for a period that has not begun. A worker's clock may be behind
+  // the scheduler's.
   if (existing === undefined) assertBegun(order, Math.max(ports.clock.now(), order.createdAt));
   const reviewed = isReviewed(order, context.definition);
   if (existing === undefined && reviewed) {
@@ -72,18 +73,20 @@ async function deliverPublished(
     return await finalize(order, published, context, ports);
   } finally {
     await ports.archive.discardCheckout(published);
-    // Not awaited: responses that remain expire.
+    // Not awaited, because remaining responses expire anyway.
     ports.responses.delete(order.id).catch(() => {});
   }
 }
 
 /**
- * Time between two checks whether deliveries are still stopped. A release on the same Redis wakes the run at once, except one
- * whose attempt is about to snooze.
+ * How often to check whether deliveries are still stopped. A release on the same Redis usually wakes the run at once,
+ * but misses a run whose attempt is about to snooze.
  */
 const STOP_SNOOZE_MS = MINUTE_MS;
 
-/** Holds or delivers a published run; the outcome may be a retry. While deliveries are stopped, a worker's run waits. */
+/**
+ * Holds or delivers a published run. The outcome may be a retry. While deliveries are stopped, a worker's run waits.
+ */
 async function finalize(
   order: RunOrder,
   published: PublishedRun,
@@ -94,7 +97,7 @@ async function finalize(
     return await holdOrDeliver(order, published, context, ports);
   } catch (thrown) {
     const isStopped = thrown instanceof DocketError && thrown.code === 'delivery.stopped';
-    // The run of a command cannot wait: it fails, and can be retried after the release.
+    // A command's run cannot wait: it fails, and can be retried after the release.
     if (!isStopped || ports.circuit === undefined) throw thrown;
     return snooze(ports.clock.now() + STOP_SNOOZE_MS, thrown.message);
   }
@@ -108,7 +111,7 @@ async function holdOrDeliver(
 ): Promise<Outcome<RunResult>> {
   const { definition } = context;
   const { incomplete, review } = published.manifest;
-  // A review that is over has decided about incomplete figures.
+  // An approved or released review has already decided about incomplete figures.
   const held =
     definition.on_incomplete === 'hold' && incomplete.length > 0 && !context.released && review === undefined;
   if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
@@ -146,18 +149,19 @@ async function holdOrDeliver(
   );
   const undelivered = undeliveredError(receipts, order.id, retryable && !lastAttempt);
   if (undelivered === undefined) return done(toRunResult('done', published, receipts));
-  // A stop in the middle of a message left it pending: that is no failure of its target.
+  // A stop in the middle of a message left it pending. That is not a failure of its target.
   if (retryable) await confirmOpen?.();
-  // An aborted delivery says nothing about the targets.
+  // If the delivery was aborted, its result says nothing about the targets.
   signal.throwIfAborted();
-  // An outage of a target is not the run's failure: a worker snoozes it without using an attempt. Inline it ends.
+  // An outage of a target is not the run's failure. A worker snoozes the run without using an attempt; an inline run
+  // ends.
   if (outage !== undefined && ports.circuit !== undefined) return snooze(outage.until, outage.why);
   if (retryable && !lastAttempt) return fail(undelivered);
   const someMayHaveArrived = receipts.some(({ state }) => state === 'sent' || state === 'unknown');
   return someMayHaveArrived ? done(toRunResult('partly_delivered', published, receipts)) : fail(undelivered);
 }
 
-/** plan → fetch → judge, in a private folder that the caller deletes. */
+/** plan → fetch → judge, in a private folder. The caller deletes the folder. */
 async function fetchFigures(
   order: RunOrder,
   context: RunContext,
@@ -195,7 +199,7 @@ async function fetchFigures(
   return corrected.kind === 'done' ? done({ dataset: corrected.value, secrets }) : corrected;
 }
 
-/** Fetches and renders in a private folder that is deleted unless it was published. */
+/** Fetches and renders in a private folder, which is deleted unless it was published. */
 async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<PublishedRun>> {
   return inStagedFolder(order, ports, async (folder) => {
     const fetched = await fetchFigures(order, context, ports, folder);
@@ -210,7 +214,7 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
 const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Reviewed>> =>
   reviewRun(order, context, ports, async (folder, again) => {
     const definition = again ? { ...context.definition, max_age: 0 } : context.definition;
-    // Figures may be fetched several times in one attempt.
+    // One attempt may fetch figures several times, so stored responses may exist.
     const own = { ...context, definition, fresh: false };
     if (definition.split !== undefined) {
       const split = await fetchSplitFigures(order, own, ports, folder);
@@ -221,8 +225,9 @@ const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): P
   });
 
 /**
- * The claim of the run's period, which it needs before its first delivery. A slot, a corrected edition, a run that was
- * requested or approved with `again`, and one that has delivered something already take it over from another run.
+ * Makes the claim of the run's period, which is needed before the first delivery. Some runs may take it over from
+ * another run: a slot, a corrected edition, a run that was requested or approved with `again`, and a run that has
+ * already delivered something.
  */
 export const claimFor = (
   order: RunOrder,
@@ -234,7 +239,7 @@ export const claimFor = (
     return claims.acquire(order, async () => isExempt || (await hasBegun()) || (await isApprovedAgain(order, reviews)));
   });
 
-/** Whether somebody approved the current content with `again`: it may be delivered a second time for its period. */
+/** Whether somebody approved the current content with `again`, so that its period may be delivered a second time. */
 async function isApprovedAgain(order: RunOrder, reviews: RunPorts['reviews']): Promise<boolean> {
   const events = (await reviews?.events(order)) ?? [];
   const seal = events.findLast((event) => event.type === 'seal');

@@ -2,30 +2,30 @@ import type { FigureChange, Status } from '../../fetch/dataset.ts';
 import { statusOf } from '../../render/figures/judge.ts';
 import type { Boundary, EditionFigures, EditionSection } from './edition-figures.ts';
 
-/** A figure that differs; of a report with `split`, with the value of its pack. */
+/** A figure that differs. In a report with `split`, it names its pack's value. */
 export interface EditionChange extends FigureChange {
   readonly value?: string;
 }
 
 export interface EditionComparison {
-  /** Every figure that differs, those that matter first, each kind in the order of the sections. */
+  /** Every figure that differs: first the material ones, then the others, both in the order of the sections. */
   readonly changes: readonly EditionChange[];
-  /** How many of them are material: the first ones. */
+  /** How many changes are material. They come first. */
   readonly material: number;
 }
 
-/** Sums of the service may differ in the last digits of a float. */
+/** The service's sums may differ in the last digits of a float. */
 const NOISE = 1e-9;
 
-/** Whether two raw values are different figures. */
+/** Whether two raw values count as different figures. */
 export function differs(before: number | null, after: number | null): boolean {
   if (before === null || after === null) return before !== after;
   return Math.abs(after - before) > NOISE * Math.max(Math.abs(before), Math.abs(after));
 }
 
 /**
- * Whether a difference is material: ratios by percentage points, everything else relative to the figure of before. From 0,
- * and from or to undefined, it always is.
+ * Whether a difference is material. Ratios are compared by percentage points, everything else relative to the earlier
+ * figure. A difference from 0, or from or to an undefined figure, is always material.
  *
  * @param materiality 0 to 1
  */
@@ -39,7 +39,7 @@ export function isMaterial(
   if (before === null || after === null || before === 0) return true;
   const difference = Math.abs(after - before);
   const share = unit === 'ratio' ? difference : difference / Math.abs(before);
-  // 0.51 - 0.5 is a little less than 0.01.
+  // In floats, 0.51 - 0.5 is a little less than 0.01.
   return share >= materiality - NOISE;
 }
 
@@ -50,21 +50,21 @@ const keyOf = (...parts: readonly unknown[]): string => JSON.stringify(parts);
 const boundaryKey = ({ section, metric, bucket, group }: Boundary): string =>
   keyOf(section, metric, bucket, group && [group.dimension, group.value]);
 
-/** The dimensions of a row as a figure names them. */
+/** A row's dimensions in the form that figures use. */
 function groupsOf(dimensions: readonly string[], { group }: EditionRow): Pick<FigureChange, 'group' | 'within'> {
   const [first, second] = dimensions.map((dimension, index) => ({ dimension, value: group[index] ?? '' }));
   return { group: first ?? null, ...(second === undefined ? {} : { within: second }) };
 }
 
-/** The figures of a section, by a key. */
+/** A figure of a section. */
 interface SectionFigure extends Pick<FigureChange, 'metric' | 'bucket' | 'group' | 'within'> {
   readonly value: number | null;
-  /** Key of its row. */
+  /** Key of the figure's row. */
   readonly row: string;
 }
 interface SectionFigures {
   readonly values: ReadonlyMap<string, SectionFigure>;
-  /** Keys of its rows, and of its totals. */
+  /** Keys of the section's rows, and of its totals. */
   readonly rows: ReadonlySet<string>;
 }
 
@@ -92,14 +92,14 @@ function figuresOf({ rows, totals, metrics, dimensions }: EditionSection): Secti
   return { values: figures, rows: keys };
 }
 
-/** A row that the service leaves out counts nothing; of a ratio or a duration it has no value. */
+/** The value in a row that the service left out: 0 for a count, none for a ratio or a duration. */
 const ABSENT: Readonly<Record<string, number | null>> = { count: 0 };
 
 /**
- * What the service reports differently for an edition. Figures that only one of the two has as a metric are not compared:
- * the catalog has changed, not the history.
+ * Finds the figures that the service now reports differently for an edition. Skips metrics that only one side has: the
+ * catalog has changed, not the history.
  *
- * @param after as `editionSections` of the same definition and period
+ * @param after the result of `editionSections` for the same definition and period
  */
 export function compareEditions(
   before: Pick<EditionFigures, 'sections' | 'boundaries' | 'corrections'>,
@@ -116,9 +116,10 @@ export function compareEditions(
 }
 
 /**
- * What the service reports differently for each pack of an edition. Packs without figures now are not compared.
+ * Finds the figures that the service now reports differently for each pack of an edition. Skips packs that have no
+ * figures now.
  *
- * @param after by value
+ * @param after the packs' current sections, by value
  */
 export function comparePacks(
   { packs = [], corrections }: Pick<EditionFigures, 'packs' | 'corrections'>,
@@ -149,11 +150,11 @@ function compareSections(
   const known = new Set(before.metrics.map(({ name }) => name));
   const allRows = !before.capped && !now.capped && before.dimensions.join() === now.dimensions.join();
   const open = new Set([...before.open, ...now.open]);
-  /** The figure in one of the two; undefined where it cannot be compared. */
+  /** A figure's value on one side; undefined if it cannot be compared. */
   const valueIn = (one: SectionFigures, key: string, row: string, unit: string | null): number | null | undefined => {
     const found = one.values.get(key);
     if (found !== undefined) return found.value;
-    // The service left the value out, or the rows that may be missing are not known.
+    // The service left the value out, or nobody knows which rows may be missing.
     if (one.rows.has(row) || row === TOTALS || !allRows) return undefined;
     return ABSENT[unit ?? ''] ?? null;
   };

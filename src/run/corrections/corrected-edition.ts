@@ -13,73 +13,82 @@ import { type EditionFigures, editionSections } from './edition-figures.ts';
 
 type Recipients = NonNullable<CorrectedEdition['recipients']>;
 
-/** The pack of a value as its recipients have it: of the edition that is replaced, or of an earlier one that it did not correct. */
+/**
+ * The pack of a value as its recipients have it: from the replaced edition, or from an earlier one if that edition did
+ * not correct this pack.
+ */
 export interface ReplacedPack {
   readonly run: string;
   /** When it was delivered, epoch ms. */
   readonly at: number;
-  /** Which edition of this pack the next one is. */
+  /** Number that the next edition of this pack gets. */
   readonly edition: number;
   readonly automatic: number;
   readonly recipients: Recipients;
-  /** Whose delivery was withdrawn. */
+  /** Recipients whose delivery was withdrawn. */
   readonly unmarked: Recipients;
 }
 
 /** An edition that a corrected one replaces. */
 export interface ReplacedEdition {
-  /** Undefined where they are not kept: of a report without `corrections`. */
+  /** Undefined if no figures were stored: the report has no `corrections`. */
   readonly figures: EditionFigures | undefined;
   /** When it was delivered, epoch ms. */
   readonly at: number;
-  /** Which edition the run that replaces it is, counted from 1, the first one. */
+  /** Number of the edition that replaces it. The original is number 1. */
   readonly edition: number;
-  /** How many of the corrected editions up to that run Docket sent by itself. */
+  /** How many of the corrected editions so far, including the new one, Docket sent without a person. */
   readonly automatic: number;
   readonly recipients: Recipients;
-  /** Of a report with `split`, by value. */
+  /** In a report with `split`: the packs by value. */
   readonly packs?: ReadonlyMap<string, ReplacedPack> | undefined;
-  /** Absent where Docket found the changes. */
+  /** Present if a person opened the correction. Absent if Docket found the changes. */
   readonly byHand?: Required<Pick<CorrectedEdition, 'reason' | 'unmarked'>> & {
-    /** On the whole report. */
+    /** A comment on the whole report. */
     readonly comment?: TypedComment;
-    /** Messages of the replaced edition that are being sent: until their results are known it is not known who gets what. */
+    /**
+     * Number of the replaced edition's messages that are being sent. Until it is 0, nobody knows who gets which
+     * edition.
+     */
     readonly sending: number;
   };
 }
 
-/** A file that an output is made from. */
+/** A file from which an output is made. */
 export interface OutputFileBytes {
-  /** From the folder of `org.yaml`, as the definition names it. */
+  /** Relative to the folder of `org.yaml`, as the definition names it. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** The figures of editions, in the archive. */
+/** Stores the figures of editions in the archive. */
 export interface EditionStore {
   /** Stores the figures of a run before it is published. @returns their SHA-256 (hex) */
   putFigures(run: RunOrder, text: string): Promise<string>;
-  /** Stores a file that an output of a run is made from. @returns its SHA-256 (hex) */
+  /** Stores a file from which an output of the run is made. @returns its SHA-256 (hex) */
   putFile(run: RunOrder, bytes: Uint8Array): Promise<string>;
-  /** The files that the outputs of an edition were made from. Throws as `replacedBy`. */
+  /** The files from which the replaced edition's outputs were made. Throws as `replacedBy`. */
   filesReplacedBy(run: RunOrder & { readonly corrects: string }): Promise<readonly OutputFileBytes[]>;
   /**
-   * Finds the edition that this run replaces. If a person opened the correction, it first closes the open deliveries of that
-   * edition. Throws `correction.not_found` where nobody decided that this run replaces it, `archive.*`, `redis.unreachable`.
+   * Finds the edition that this run replaces. If a person opened the correction, first closes that edition's open
+   * deliveries. Throws `correction.not_found` if nobody decided on this replacement, `archive.*`, `redis.unreachable`.
    */
   replacedBy(run: RunOrder & { readonly corrects: string }): Promise<ReplacedEdition>;
-  /** Closes the deliveries of this run where a corrected edition replaces it, also after the ledger was lost. */
+  /** Closes the run's deliveries if a corrected edition replaces the run, even if the ledger was lost. */
   closeIfReplaced(run: RunOrder): Promise<void>;
 }
 
 interface EditionInput {
   readonly definition: Definition;
   readonly settings: OrgSettings;
-  /** What the outputs of the run were made from. */
+  /** The files from which the run's outputs were made. */
   readonly files: () => Promise<readonly OutputFileBytes[]>;
 }
 
-/** The files of the edition that this run replaces: a corrected edition looks like the first one. Empty for any other run. */
+/**
+ * The files of the edition that this run replaces: a corrected edition looks like the original. Empty for any other
+ * run.
+ */
 export async function replacedFiles(
   order: RunOrder,
   editions: EditionStore | undefined,
@@ -88,10 +97,13 @@ export async function replacedFiles(
   return corrects === undefined || editions === undefined ? [] : editions.filesReplacedBy({ ...order, corrects });
 }
 
-/** A message that is being sent takes seconds. */
+/** Sending a message takes seconds. */
 const SENDING_SNOOZE_MS = 5 * SECOND_MS;
 
-/** The edition that this run replaces. Snoozes while messages of it are being sent. Throws as `EditionStore.replacedBy`. */
+/**
+ * Finds the edition that this run replaces. Snoozes while messages of that edition are being sent. Throws as
+ * `EditionStore.replacedBy`.
+ */
 export async function findReplaced(
   order: RunOrder & { readonly corrects: string },
   { editions, clock }: { readonly editions?: EditionStore | undefined; readonly clock: Clock },
@@ -105,9 +117,8 @@ export async function findReplaced(
 }
 
 /**
- * The dataset of a corrected edition, with what it changes and who gets it; that of any other run as it is, marked where it
- * repeats a delivery. Snoozes as
- * `findReplaced`.
+ * Adds to a corrected edition's dataset what has changed and who receives it, and to a repeated copy which delivery it
+ * repeats. Returns any other dataset unchanged. Snoozes as `findReplaced`.
  */
 export async function withCorrection(
   dataset: Dataset,
@@ -130,7 +141,7 @@ export async function withCorrection(
     changes,
     recipients,
     ...(byHand && { reason: byHand.reason, unmarked: byHand.unmarked }),
-    // Where nothing was kept, nobody knows.
+    // Without stored figures, nobody knows whether anything changed.
     ...(figures !== undefined && figures.sections.length > 0 && changes.length === 0 && { unchanged: true as const }),
   };
   const typed = byHand?.comment === undefined ? [] : [byHand.comment];
@@ -138,10 +149,10 @@ export async function withCorrection(
 }
 
 /**
- * Stores the figures of an edition that will be watched, and returns their SHA-256 for its manifest. Undefined without
- * `corrections`, and for a run that delivers nothing.
+ * Stores the figures of an edition that will be watched, and returns their SHA-256 for its manifest. Returns undefined
+ * without `corrections`, and for a run that delivers nothing.
  *
- * @param figuresOf called where they are stored
+ * @param figuresOf called only if the figures are stored
  */
 export async function storeEditionFigures(
   figuresOf: () => Pick<EditionFigures, 'sections' | 'boundaries' | 'packs'>,
@@ -151,7 +162,7 @@ export async function storeEditionFigures(
 ): Promise<string | undefined> {
   const { corrections } = definition;
   if (corrections === undefined || !order.deliver || editions === undefined) return undefined;
-  // The logo is a file beside org.yaml, and the mail server is always the current one.
+  // Left out: the logo is a file beside org.yaml, and the current mail server always applies.
   const { logo: _, smtp: __, ...kept } = settings;
   const files: Record<string, string> = {};
   for (const { name, bytes } of await readFiles()) files[name] = await editions.putFile(order, bytes);

@@ -9,24 +9,26 @@ const periodSchema = z.object({ from: z.string(), to: z.string(), timezone: z.st
 const sectionSchema = z.object({
   id: z.string(),
   title: z.string(),
-  /** Not all rows are here, or the section has a `limit`: a row may come and go without a change of its figures. */
+  /**
+   * Some rows are missing here, or the section has a `limit`: a row may come and go without a change of its figures.
+   */
   capped: z.boolean(),
-  /** Buckets that had not ended, whose rows are not here; null: of rows without a bucket. */
+  /** Buckets that had not ended: their rows are missing here. Null stands for rows without a bucket. */
   open: z.array(z.string().nullable()),
   metrics: z.array(z.object({ name: z.string(), unit: z.string().nullable() })),
   dimensions: z.array(z.string()),
   rows: z.array(
     z.object({
-      /** A civil date; null without granularity. */
+      /** A date; null without granularity. */
       bucket: z.string().nullable(),
-      /** By dimension; null: without a value of it. */
+      /** One value per dimension; null if the row has none. */
       group: z.array(z.string().nullable()),
       values: figuresSchema,
     }),
   ),
   totals: figuresSchema.nullable(),
 });
-/** The figures of a section that can be corrected. Numbers are raw: counts, ratios from 0 to 1, seconds. */
+/** The correctable figures of a section. Numbers are raw: counts, ratios from 0 to 1, seconds. */
 export type EditionSection = Readonly<z.infer<typeof sectionSchema>>;
 
 const boundarySchema = z.object({
@@ -38,7 +40,7 @@ const boundarySchema = z.object({
   target: z.number(),
   watch: z.number().exactOptional(),
 });
-/** What a figure was judged by. */
+/** The target and watch limit by which a figure was judged. */
 export type Boundary = Readonly<z.infer<typeof boundarySchema>>;
 
 const packSchema = z.object({
@@ -46,7 +48,7 @@ const packSchema = z.object({
   sections: z.array(sectionSchema),
   boundaries: z.array(boundarySchema),
 });
-/** The figures of the pack of one value. */
+/** The figures of one value's pack. */
 export type PackEdition = Readonly<z.infer<typeof packSchema>>;
 
 export const editionFiguresSchema = z.object({
@@ -57,25 +59,30 @@ export const editionFiguresSchema = z.object({
   digest: z.string(),
   period: periodSchema,
   section_periods: z.record(z.string(), periodSchema).exactOptional(),
-  /** As in the definition of the run. */
+  /** The same as in the run's definition. */
   corrections: correctionsSchema,
-  /** Definition and settings as the run used them, without the logo: the watch asks by them after Redis was lost. */
+  /**
+   * Definition and settings of the run, without the logo. The watch uses them for its requests after Redis was lost.
+   */
   definition: z.record(z.string(), z.unknown()),
-  /** SHA-256 (hex) of the stored files that outputs were made from, by their path from the folder of `org.yaml`. */
+  /** SHA-256 (hex) of stored files from which outputs were made, by path relative to the folder of `org.yaml`. */
   files: z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/)).exactOptional(),
   settings: z.record(z.string(), z.unknown()),
   sections: z.array(sectionSchema),
   boundaries: z.array(boundarySchema),
-  /** Of a report with `split`, which has no `sections` of its own. */
+  /** Only with `split`: `sections` is then empty. */
   packs: z.array(packSchema).exactOptional(),
 });
-/** The figures of an edition that can be corrected later, frozen when it is published. */
+/** An edition's figures that can be corrected later, frozen when the edition is published. */
 export type EditionFigures = Readonly<z.infer<typeof editionFiguresSchema>>;
 
-/** Rows of a section with more are not kept; its totals are. */
+/** A section with more rows keeps only its totals. */
 const MAX_ROWS = 20_000;
 
-/** Metrics that replace another one, or that another one replaces: their figures are not the same ones for long. */
+/**
+ * Whether a metric stays comparable. The figures of a metric that replaces another one, or is replaced by one, change
+ * their meaning.
+ */
 function isStable({ name, kind, provisional, replacedBy }: Column, { notes }: Table): boolean {
   if (kind !== 'metric' || provisional || replacedBy !== undefined) return false;
   return !notes.some(({ message }) => message.id === 'replaced' && message.of.to.id === name);
@@ -93,8 +100,9 @@ const pick = (values: Row['values'] | MetricValues, metrics: readonly Column[]):
   );
 
 /**
- * The figures of a table that the service should report again: not those of lists, current counts, cohorts, running periods
- * and partial buckets, incomplete tables, and deprecated or replaced metrics. Undefined without one.
+ * The figures of a table that the service should report again unchanged. Leaves out lists, current counts, cohorts,
+ * running periods, partial buckets, incomplete tables, and deprecated or replaced metrics. Undefined if nothing is
+ * left.
  */
 function sectionOf(table: Table, limited: boolean): EditionSection | undefined {
   const { id, title, columns, granularity, rows, totals, notes, current, readings, range, running } = table;
@@ -106,7 +114,7 @@ function sectionOf(table: Table, limited: boolean): EditionSection | undefined {
   const kept: EditionSection['rows'][number][] = [];
   const open = new Set<string | null>();
   let tooMany = 'path' in rows;
-  // The single row of a table without groups has the same figures as its totals.
+  // In a table without groups, the single row has the same figures as the totals.
   const isSameAsTotals = totals !== undefined && granularity === null && dimensions.length === 0;
   for (const { values, partial } of tooMany || isSameAsTotals ? [] : iterateRows(rows)) {
     const bucket = typeof values.bucket === 'string' ? values.bucket : null;
@@ -133,7 +141,7 @@ function sectionOf(table: Table, limited: boolean): EditionSection | undefined {
   };
 }
 
-/** @param sections of the definition */
+/** @param sections the definition's sections */
 export const editionSections = (
   { tables }: Pick<Dataset, 'tables'>,
   sections: readonly { readonly id: string; readonly limit?: number | undefined }[],
@@ -143,7 +151,7 @@ export const editionSections = (
     return sectionOf(table, limited) ?? [];
   });
 
-/** What the figures of a judged dataset were judged by. */
+/** The targets and limits by which the figures of a dataset were judged. */
 export const boundariesOf = ({ judgements = [], targets = [] }: Pick<Dataset, 'judgements' | 'targets'>): Boundary[] =>
   judgements.flatMap(({ section, metric, bucket, group, target: index }) => {
     const held = targets[index];

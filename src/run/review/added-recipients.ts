@@ -7,15 +7,16 @@ import type { ReviewState, Voter } from './review-state.ts';
 /** A recipient that somebody adds to an approved run, with the decisions of the approvers. */
 export interface ProposedRecipient extends Omit<Extract<ReviewEvent, { type: 'recipient' }>, 'type'> {
   readonly approvals: readonly Voter[];
-  /** `waiting`: for more approvals. */
+  /** `waiting`: more approvals are needed. */
   readonly state: 'waiting' | 'approved' | 'rejected';
 }
 
 type Known = Pick<LoadedReview, 'events' | 'inputs'> & { readonly state: Pick<ReviewState, 'authors' | 'delegations'> };
 
 /**
- * The recipients that were proposed for what was sealed last, oldest first. Pure, from the events and the frozen inputs alone:
- * each needs as many approvers as the report, and under `four_eyes` none of them may have typed the address.
+ * The recipients proposed since the last seal, oldest first. Pure: uses only the events and the frozen inputs. Each
+ * recipient needs as many approvals as the report. With `four_eyes`, the person who typed the address cannot approve
+ * it.
  */
 export function proposedRecipients({ events, inputs, state }: Known): readonly ProposedRecipient[] {
   const found: ProposedRecipient[] = [];
@@ -31,7 +32,7 @@ export function proposedRecipients({ events, inputs, state }: Known): readonly P
     const index = event.type === 'admit' ? found.findIndex(({ seq }) => seq === event.recipient) : -1;
     const proposal = found[index];
     if (event.type !== 'admit' || proposal?.state !== 'waiting') continue;
-    // Of a later event nothing was known.
+    // Judges each event only by the events before it.
     const known = { events: events.slice(0, before), inputs, state: stateAt(state, event) };
     if (admissionRefusal(proposal, event, known, event.admitted) !== null) continue;
     const voter = voterOf(event.by, event.at, known.state, inputs) ?? event.by;
@@ -51,7 +52,7 @@ const stateAt = ({ authors, delegations }: Known['state'], { seq }: ReviewEvent)
   delegations: delegations.filter((each) => each.seq < seq),
 });
 
-/** Why a person may not approve (or reject) an added recipient; null where they may. */
+/** Why a person may not approve (or reject) an added recipient; null if they may. */
 export function admissionRefusal(
   { by: typist, approvals }: Pick<ProposedRecipient, 'by' | 'approvals'>,
   { by, at }: Pick<ReviewEvent, 'by' | 'at'>,
@@ -72,7 +73,7 @@ export function admissionRefusal(
   return isBarred(voter, involvedIn(state, inputs), inputs) ? barredText(voter) : null;
 }
 
-/** Those who may still approve a proposal. */
+/** The people who can still approve a proposal. */
 export const possibleAdmitters = (
   proposal: Pick<ProposedRecipient, 'by' | 'approvals'>,
   review: Known,

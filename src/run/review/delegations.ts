@@ -9,18 +9,21 @@ type Progress = Pick<ReviewState, 'delegations' | 'authors'>;
 
 export const asActor = ({ id, name }: Named): ReviewActor => ({ person: id, name, principal: id });
 
-/** `Dora Roth for Mia Lro`. */
+/** A name such as `Dora Roth for Mia Lro`. */
 export const voterName = ({ name, for: approver }: Voter): string =>
   approver === undefined ? name : `${name} for ${approver.name}`;
 
-/** The delegations that hold at an instant: the last one of each approver, until it ends. */
+/** The delegations in force at a moment: each approver's newest one, until it ends. */
 export const activeDelegations = (delegations: readonly Delegation[], at: number): readonly Delegation[] =>
   delegations.filter(
     ({ from, seq, until }) =>
       (until === null || at < until) && !delegations.some((later) => later.from.id === from.id && later.seq > seq),
   );
 
-/** Whether somebody may approve, whatever they have written: for themselves, or for whom. */
+/**
+ * Who approves when this person does: the person, or the person as a deputy. Undefined if they may not approve. Ignores
+ * what they have written.
+ */
 export function voterOf(
   by: ReviewActor,
   at: number,
@@ -33,7 +36,7 @@ export function voterOf(
   return found && { ...by, for: found.from };
 }
 
-/** Whether two people share a seat, or one person votes twice. */
+/** Whether two votes use the same seat, or come from the same person. */
 export function sharesSeat(voter: Voter, other: Voter, { approval, people }: ReviewInputs): boolean {
   const seatOf = (each: Voter) => each.for?.id ?? approverOf(each, approval?.by ?? [], people);
   return voter.principal === other.principal || voter.person === other.person || seatOf(voter) === seatOf(other);
@@ -45,8 +48,8 @@ export const involvedIn = (
 ): Involved => ({ triggeredBy, triggeredBySubject, authors });
 
 /**
- * Whether somebody with a seat may not use it: under `four_eyes` an approver who is involved. A deputy never is, and may do
- * no more than their approver.
+ * Whether somebody may not use their seat. With `four_eyes`, an involved approver may not. A deputy who is involved
+ * never may, nor may a deputy whose approver may not.
  */
 export function isBarred(voter: Voter, involved: Involved, { approval, people }: ReviewInputs): boolean {
   const { for: approver } = voter;
@@ -60,7 +63,7 @@ export const barredText = (
 ): string =>
   approver === undefined ? `You have ${what} (four_eyes).` : `You or ${approver.name} have ${what}: no deputy may.`;
 
-/** Everybody who might approve at an instant, with addresses: approvers who can sign in, then deputies. */
+/** Everybody who might approve at this moment, with e-mail addresses: approvers who can sign in, then deputies. */
 export function candidates(
   { delegations }: Pick<Progress, 'delegations'>,
   at: number,
@@ -75,15 +78,15 @@ export function candidates(
   return [...own.map((each) => ({ voter: asActor(each), email: each.email })), ...deputies];
 }
 
-/** Who has added a recipient. */
+/** The people who have added a recipient. */
 export const typistsIn = (events: readonly ReviewEvent[]): readonly ReviewActor[] =>
   events.flatMap(({ type, by }) => (type === 'recipient' ? by : []));
 
 /**
- * Why a delegation does not count; null where it does. The people are those of the run's trigger: an edit of `people` makes
- * nobody the approver of a run that waits.
+ * Why a delegation does not count; null if it does. Uses `people` as it was when the run was triggered: a later edit
+ * makes nobody an approver of a waiting run.
  *
- * @param before the events before it, and what they have come to
+ * @param before the earlier events, and the state after them
  */
 export function delegationRefusal(
   { from, to, by, at, until }: NewDelegation,
@@ -99,7 +102,7 @@ export function delegationRefusal(
   }
   const may =
     approverOf(by, approval.by, people) === from ||
-    // A deputy delegates nothing.
+    // A deputy cannot delegate.
     (approverOf(by, approval.may_delegate ?? [], people) !== undefined &&
       voterOf(by, at, before, inputs)?.for === undefined);
   if (!may) return `${approver.name} may name a deputy, and whom approval.may_delegate of the report names.`;
@@ -117,7 +120,7 @@ export function delegationRefusal(
   return other === undefined ? null : `${deputy.name} is the deputy of ${other.from.name}: a person has one seat.`;
 }
 
-/** The delegation of an event that counts. */
+/** The delegation that an event makes. Call it only for an event that counts. */
 export function delegationOf(
   { type: _, from, to, ...event }: Extract<ReviewEvent, { type: 'delegate' }>,
   { people }: ReviewInputs,

@@ -7,13 +7,13 @@ import { commentKey, type ReviewComment, type ReviewPhase, type ReviewState, typ
 
 type Approvals = ReviewState['approvals'];
 
-/** What the events have come to, without what follows from it. */
+/** The state after some events, without what can be derived from it. */
 interface Progress {
   readonly figures: string | null;
-  /** The printed comments by `commentKey`, and how many versions each has had. */
+  /** The printed comments by `commentKey`; `versions` counts the versions of each. */
   readonly comments: ReadonlyMap<string, ReviewComment>;
   readonly versions: ReadonlyMap<string, number>;
-  /** Who wrote a version of a comment that is printed, since it was last withdrawn. */
+  /** The authors of each printed comment, since it was last withdrawn. */
   readonly authors: ReadonlyMap<string, readonly ReviewActor[]>;
   readonly approvals: Approvals;
   readonly delegations: ReviewState['delegations'];
@@ -33,15 +33,16 @@ const NOTHING: Progress = {
 };
 
 /**
- * The review of a run from its events alone. Pure: the same events and inputs give the same state in every process.
+ * Computes the state of a run's review from its events. Pure: the same events and inputs give the same state in every
+ * process.
  *
- * Events that do not count change nothing but `seq`: a decision on other content than the present one, by somebody who may
- * not take it, a second approval of a person, anything after the end. Only new figures follow a seal: the worker stores them
- * when the sealed content was never published.
+ * Events that do not count change only `seq`: a decision on content that is no longer current, a decision by somebody
+ * who may not make it, a second approval by one person, and anything after the end. Only new figures can follow a seal:
+ * the worker stores them if the sealed content was never published.
  *
  * @param events in order, from the first
- * @param inputs those of the last `figures` event; undefined before the first. Earlier figures are history: what was decided
- * on them has led to the later ones
+ * @param inputs those of the last `figures` event; undefined before the first. Inputs of earlier figures are not
+ * needed: only comments and cancellation survive new figures
  */
 export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs | undefined): ReviewState {
   const last = events.findLastIndex(({ type }) => type === 'figures');
@@ -71,13 +72,13 @@ export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs
   };
 }
 
-/** An event before the last figures: comments stay, decisions on earlier figures are over. */
+/** Applies an event from before the last figures: comments stay, decisions on earlier figures no longer count. */
 function followHistory(progress: Progress, event: ReviewEvent): Progress {
   if (event.type === 'comment') return withComment(progress, event);
   return event.type === 'cancel' ? { ...progress, ended: 'cancelled' } : progress;
 }
 
-/** Approvers keep their deputies, whatever happens to the figures. */
+/** Approvers keep their deputies when the figures change. */
 function withDelegation(
   progress: Progress,
   event: Extract<ReviewEvent, { type: 'delegate' }>,
@@ -95,10 +96,10 @@ function follow(
   inputs: ReviewInputs | undefined,
 ): Progress {
   const { ended } = progress;
-  // A seal whose content was never published gives way to new figures; the other ends stay.
+  // New figures replace a seal whose content was never published. Any other end is final.
   if (ended !== null && !(ended === 'sealed' && event.type === 'figures')) return progress;
   switch (event.type) {
-    // What they mean is a matter of `added-recipients.ts`: they follow the seal.
+    // These events come after the seal; `added-recipients.ts` evaluates them.
     case 'recipient':
     case 'admit':
       return progress;
@@ -109,7 +110,7 @@ function follow(
     case 'cancel':
       return { ...progress, ended: 'cancelled' };
   }
-  // What follows names content.
+  // All remaining events name the content that they decide on.
   if (inputs === undefined || event.content !== contentOf(progress, inputs)) return progress;
   switch (event.type) {
     case 'release':
@@ -127,7 +128,7 @@ function follow(
   }
 }
 
-/** Other content: whatever was decided was decided on the content before. */
+/** Applied when the content changes: earlier decisions concerned the earlier content. */
 const undecided = { approvals: [], released: false, ended: null } as const;
 
 function withComment(progress: Progress, event: Extract<ReviewEvent, { type: 'comment' }>): Progress {
@@ -146,7 +147,7 @@ function withComment(progress: Progress, event: Extract<ReviewEvent, { type: 'co
   return { ...progress, comments, authors, versions: new Map(progress.versions).set(key, version) };
 }
 
-/** Who an approval counts for; undefined where it does not. */
+/** As whom an approval counts; undefined if it does not count. */
 function countedVoter(
   progress: Progress,
   { by, at }: Extract<ReviewEvent, { type: 'approve' }>,
@@ -155,13 +156,13 @@ function countedVoter(
   const voter = voterOf(by, at, progress, inputs);
   if (voter === undefined || isBarred(voter, involvedIn({ authors: authorsIn(progress) }, inputs), inputs))
     return undefined;
-  // One approver counts once, whatever they signed in with; so do an approver and their deputy.
+  // An approver counts once, however they signed in. An approver and their deputy count once together.
   return progress.approvals.some((given) => sharesSeat(voter, given.by, inputs)) ? undefined : voter;
 }
 
 const authorsIn = ({ authors }: Progress): readonly ReviewActor[] => [...authors.values()].flat();
 
-/** The comment on the whole report first, then those of the sections in their order. */
+/** The comment on the whole report first, then the sections' comments in the sections' order. */
 function commentsInOrder({ comments }: Progress, inputs: ReviewInputs | undefined): readonly ReviewComment[] {
   const order = new Map(inputs?.sections.map(({ id }, index) => [id, index]) ?? []);
   const place = ({ section }: ReviewComment): number =>
@@ -170,8 +171,8 @@ function commentsInOrder({ comments }: Progress, inputs: ReviewInputs | undefine
 }
 
 /**
- * SHA-256 (hex) of what people approve: the figures with everything frozen, and each comment with its author, time and
- * version. Equal for equal content, on every machine.
+ * SHA-256 (hex) of what people approve: the figures with everything frozen, and each comment with author, time and
+ * version. The same for the same content on every machine.
  */
 const contentHash = (figures: string, comments: readonly ReviewComment[]): string =>
   sha256(
@@ -197,19 +198,22 @@ const missingComments = (progress: Progress, inputs: ReviewInputs | undefined): 
     : inputs.sections
         .filter(({ id, required, values }) => {
           if (!required || progress.comments.has(commentKey({ section: id }))) return false;
-          // For all packs, or for each that needs one.
+          // Whether a comment exists for all packs, or for each pack that needs one.
           return values?.every((value) => progress.comments.has(commentKey({ section: id, value }))) !== true;
         })
         .map(({ id }) => id);
 
-/** The order of a run: `send_if`, required comments, `on_incomplete`, approval, delivery. */
+/**
+ * The phase of the review. The checks follow the order of a run: `send_if`, required comments, `on_incomplete`,
+ * approval, delivery.
+ */
 function phaseOf(progress: Progress, inputs: ReviewInputs | undefined): ReviewPhase {
   const { figures, ended, approvals, released } = progress;
   if (ended !== null) return ended;
   if (figures === null || inputs === undefined) return 'figures';
   if (inputs.nothing_to_send) return 'ready';
   if (missingComments(progress, inputs).length > 0) return 'comments';
-  // Who approves incomplete figures releases them; who releases them approves nothing.
+  // Approving incomplete figures also releases them. Releasing them approves nothing.
   if (inputs.incomplete && !released && approvals.length === 0) return 'incomplete';
   return approvals.length < (inputs.approval?.need ?? 0) ? 'approval' : 'ready';
 }

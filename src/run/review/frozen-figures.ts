@@ -21,11 +21,11 @@ import { figuresFile, type Reviews } from './load-review.ts';
 import { type OpenReview, openReviewSchema, orderOf } from './open-review.ts';
 import type { ReviewInputs } from './review-inputs.ts';
 
-/** Everything that the files of a run are made from, besides the figures. */
+/** Everything besides the figures from which a run's files are made. */
 export interface FrozenInputs extends OpenReview {
-  /** The version of Docket that renders: another one may write other files. */
+  /** The version of Docket that froze the figures: another version may render other files. */
   readonly docket: string;
-  /** Epoch ms: the time of creation that all files show. */
+  /** Epoch ms. All files show it as their time of creation. */
   readonly madeAt: number;
   readonly conditions: ConditionResults;
   readonly split?: FrozenSplit | undefined;
@@ -33,7 +33,7 @@ export interface FrozenInputs extends OpenReview {
 
 export interface Frozen extends Omit<FrozenInputs, 'split'> {
   readonly dataset: Dataset;
-  /** Of a report with `split`: the figures of its packs; `dataset` has none. */
+  /** In a report with `split`: the figures of its packs. `dataset` then has none. */
   readonly split?: SplitFigures | undefined;
   readonly review: ReviewInputs;
   readonly files: readonly RenderFile[];
@@ -50,9 +50,11 @@ const inputsSchema = z.intersection(
     docket: z.string(),
     madeAt: z.number(),
     conditions: conditionsSchema,
-    /** Templates, logo and what outputs name, by their path in the folder of rendering, with the name of the stored file. */
+    /**
+     * Templates, logo and files that outputs name, by path in the rendering folder, with the name of the stored file.
+     */
     renderFiles: z.array(z.object({ path: z.string(), name: z.string() })),
-    /** Of a report with `split`: its packs. */
+    /** In a report with `split`: its packs. */
     split: frozenSplitSchema.optional(),
   }),
   openReviewSchema,
@@ -61,16 +63,16 @@ const inputsSchema = z.intersection(
 const LIST = 'files.json';
 
 /**
- * Stores figures with everything frozen under `figures/<sha256>/`: `files.json` with the hash of each file, which the name of
- * the folder is the hash of. It is written last. Storing the same again changes nothing.
+ * Stores figures with everything frozen, under `figures/<sha256>/`. The folder is named after the hash of `files.json`,
+ * which lists the hash of each file and is written last. Storing the same content again changes nothing.
  *
- * @param folder gets the rows of lists of packs as files
+ * @param folder receives the rows of the packs' lists as files
  * @returns the SHA-256 (hex)
  */
 export async function storeFigures(reviews: Reviews, run: RunRef, frozen: Frozen, folder?: string): Promise<string> {
   const { dataset, review, files, docket, madeAt, conditions, order, definition, settings } = frozen;
   const split = frozen.split && freezeSplit(frozen.split);
-  // The name of the folder is known only when every file is: parts of lists are hashed first and stored in a second pass.
+  // The folder's name is known only once every file is. Parts of lists are hashed first, and stored in a second pass.
   const hashes = new Map<string, string>();
   const hash = async (name: string, bytes: string | Uint8Array): Promise<void> => {
     hashes.set(name, sha256(bytes));
@@ -102,14 +104,14 @@ export async function storeFigures(reviews: Reviews, run: RunRef, frozen: Frozen
   return figures;
 }
 
-/** Reads the files of stored figures, each compared with its hash. */
+/** Reads the files of stored figures, and compares each with its hash. */
 export interface FiguresReader {
   readonly inputs: FrozenInputs;
-  /** @param folder gets the rows of lists as files; undefined: lists come without rows */
+  /** @param folder receives the rows of lists as files. Undefined: lists have no rows */
   dataset(folder?: string): Promise<Dataset>;
-  /** The packs of a report with `split`; undefined for others. */
+  /** The packs of a report with `split`; undefined for other reports. */
   split(): Promise<SplitFigures | undefined>;
-  /** Templates, logo and what outputs name. */
+  /** Templates, logo and files that outputs name. */
   files(): Promise<readonly RenderFile[]>;
 }
 
@@ -145,10 +147,10 @@ export async function openFigures(reviews: Reviews, run: RunRef, figures: string
   };
 }
 
-/** Bytes of a stored part of a list: lists may be larger than memory. */
+/** Size of a stored part of a list: lists may be larger than memory. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Rows in parts, in place of a file of rows. */
+/** Stored parts of rows, in place of a file with all rows. */
 const storedRowsSchema = z.object({
   parts: z.array(z.string().regex(/^rows\/[0-9]{4}-[0-9]{5}$/)),
   length: z.int().nonnegative(),
@@ -157,16 +159,16 @@ const storedRowsSchema = z.object({
 type StoredRows = z.infer<typeof storedRowsSchema>;
 
 const storedTableSchema = z.looseObject({ id: z.string(), rows: z.union([z.array(z.unknown()), storedRowsSchema]) });
-/** The dataset as it was written by `storeRows`: only what loading needs is checked. */
+/** A dataset as `storeRows` wrote it. Checks only what loading needs. */
 export const storedDatasetSchema = z.looseObject({ org: z.string(), tables: z.array(storedTableSchema) });
 type StoredDataset = z.infer<typeof storedDatasetSchema>;
 
 const isRowFile = (rows: Table['rows']): rows is RowFile => 'path' in rows;
 
 /**
- * The dataset as JSON can hold it: rows in files become parts, which `put` stores one after the other.
+ * Converts a dataset for JSON: rows in files become parts, which `put` stores one after the other.
  *
- * @param put stores a part by its name
+ * @param put stores a part under its name
  */
 export async function storeRows(
   dataset: Dataset,
@@ -196,10 +198,10 @@ async function storeParts(
 }
 
 /**
- * The dataset with its rows.
+ * Restores a dataset with its rows.
  *
  * @param get reads a part by its name
- * @param folder gets the rows of lists as files; undefined: lists come without rows, for readers that need no list
+ * @param folder receives the rows of lists as files. Undefined: lists have no rows, for readers that need none
  */
 export async function loadRows(
   stored: StoredDataset,
@@ -215,7 +217,7 @@ export async function loadRows(
   return datasetSchema.parse({ ...stored, tables });
 }
 
-/** What was checked when it was parsed, with its rows. */
+/** The dataset was checked when it was parsed, and now has its rows. */
 const datasetSchema = z.custom<Dataset>(
   (value) => typeof value === 'object' && value !== null && 'tables' in value && Array.isArray(value.tables),
 );

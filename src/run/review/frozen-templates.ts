@@ -11,7 +11,7 @@ import { TEMPLATES } from '../../render/email/template.ts';
 import { PACK_FOLDER, readOwnTemplates } from '../../render/formats/pdf/pack-templates.ts';
 import type { OutputFileBytes } from '../corrections/corrected-edition.ts';
 
-/** A file that rendering reads besides the data, by its path with `/` in a folder of its own. */
+/** A file, besides the data, that rendering reads. Its path, with `/`, is relative to a folder for these files. */
 export interface RenderFile {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -19,14 +19,14 @@ export interface RenderFile {
 
 /** Where rendering finds its files. */
 export interface RenderPaths {
-  /** Undefined: the built-in templates alone. */
+  /** Undefined: only the built-in templates. */
   readonly templates: string | undefined;
   readonly logo: string | undefined;
-  /** The folder of `org.yaml`, where outputs find their files. Undefined: no folder. */
+  /** The folder of `org.yaml`, where outputs find their files. Undefined: there is none. */
   readonly orgFolder?: string | undefined;
 }
 
-/** Where rendering finds its files today. */
+/** Where rendering finds its files at present. */
 export const currentPaths = (
   { org }: Pick<Definition, 'org'>,
   { logo }: Pick<OrgSettings, 'logo'>,
@@ -45,10 +45,10 @@ const LOGO_FOLDER = 'logo';
 const ORG_FOLDER = 'org';
 
 /**
- * The templates, the logo and the files that outputs name, as they are now. A logo that cannot be used is left out, as
- * rendering does. Throws `template.invalid` for a file of an output that cannot be used.
+ * Reads the current templates, logo and files that outputs name. Leaves out an unusable logo, as rendering does. Throws
+ * `template.invalid` for an unusable file of an output.
  *
- * @param replaced of the edition that a corrected one replaces, instead of those that outputs name now
+ * @param replaced files of the edition that a corrected one replaces, used instead of the current files of outputs
  */
 export async function readRenderFiles(
   { templates, logo, orgFolder }: RenderPaths,
@@ -71,7 +71,7 @@ export async function readRenderFiles(
   return [...files, ...orgFiles(replaced.length > 0 ? replaced : await readOutputFiles(orgFolder, outputs, formats))];
 }
 
-/** The files that outputs are made from, as they are now. Throws `template.invalid` for one that cannot be used. */
+/** Reads the current files from which outputs are made. Throws `template.invalid` for an unusable one. */
 export async function readOutputFiles(
   orgFolder: string | undefined,
   outputs: Definition['outputs'],
@@ -86,11 +86,11 @@ export async function readOutputFiles(
   return files;
 }
 
-/** Where `writeRenderFiles` puts files that outputs name. */
+/** The paths at which `writeRenderFiles` puts files that outputs name. */
 const orgFiles = (files: readonly OutputFileBytes[]): readonly RenderFile[] =>
   files.map(({ name, bytes }) => ({ path: posix.join(ORG_FOLDER, name), bytes }));
 
-/** Writes the files below `folder`. @returns where they are; the logo's path also where it was left out */
+/** Writes the files below `folder`. @returns their paths. The logo has a path even if it was left out */
 export async function writeRenderFiles(
   files: readonly RenderFile[],
   folder: string,
@@ -113,7 +113,7 @@ export async function writeRenderFiles(
   };
 }
 
-/** The paths with these files in the place of those that outputs name now; without any the paths as they are. */
+/** Paths that use these files instead of the outputs' current ones. Without files, returns the paths unchanged. */
 export async function withReplacedFiles(
   current: RenderPaths,
   files: readonly OutputFileBytes[],

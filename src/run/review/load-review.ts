@@ -7,12 +7,12 @@ import type { ReviewEvent } from './review-event.ts';
 import { type ReviewInputs, reviewInputsSchema } from './review-inputs.ts';
 import type { ReviewState } from './review-state.ts';
 
-/** The reviews of an archive, with the events that Docket writes. */
+/** The reviews in an archive, with the events that Docket writes. */
 export type Reviews = ReviewArchive<ReviewEvent>;
 
 export interface LoadedReview {
   readonly events: readonly ReviewEvent[];
-  /** Of the last figures, also while new ones are fetched; undefined before the first. */
+  /** The inputs of the last figures, even while new figures are fetched. Undefined before the first. */
   readonly inputs: ReviewInputs | undefined;
   readonly state: ReviewState;
 }
@@ -22,7 +22,7 @@ export const figuresFile = (figures: string, name: string): string => `figures/$
 /** Name of a file that people looked at, e.g. `manifest.json`. */
 export const contentFile = (content: string, name: string): string => `content/${content}/${name}`;
 
-/** The review of a run as it is now. Throws `archive.corrupt`, `archive.unreachable`. */
+/** Loads the current review of a run. Throws `archive.corrupt`, `archive.unreachable`. */
 export async function loadReview(reviews: Reviews, run: RunRef): Promise<LoadedReview> {
   const events = await reviews.events(run);
   const last = events.findLast((event) => event.type === 'figures');

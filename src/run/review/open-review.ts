@@ -4,10 +4,10 @@ import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { parseMetadata } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { RunOrder } from '../run-record.ts';
 
-/** What opens the record of a run again, and runs it, after Redis was lost. */
+/** What is needed to restore a run's record after Redis was lost, and to continue the run. */
 export interface OpenReview {
   readonly order: RunOrder;
-  /** The frozen ones, as in the definition store. */
+  /** The frozen definition and settings, as in the definition store. */
   readonly definition: Definition;
   readonly settings: OrgSettings;
 }
@@ -23,7 +23,7 @@ const orderSchema = z.looseObject({
 const definitionSchema = z.looseObject({ org: z.string(), report: z.string(), digest: z.string() });
 const settingsSchema = z.looseObject({ id: z.string(), timezone: z.string() });
 
-/** A value that this or another version of Docket has written from one of its own type: only the identifying fields are checked. */
+/** Accepts a value that some version of Docket wrote from a typed value. Only its identifying fields are checked. */
 const written = <T>(schema: z.ZodType): z.ZodType<T> => z.custom<T>((value) => schema.safeParse(value).success);
 
 export const openReviewSchema: z.ZodType<OpenReview> = z.object({
@@ -32,11 +32,11 @@ export const openReviewSchema: z.ZodType<OpenReview> = z.object({
   settings: written<OrgSettings>(settingsSchema),
 });
 
-/** The text for `ReviewArchive.open`. */
+/** Makes the text for `ReviewArchive.open`. */
 export const openReviewText = ({ order, definition, settings }: OpenReview): string =>
   JSON.stringify({ order: orderOf(order), definition, settings } satisfies OpenReview);
 
-/** The order alone: a record has more fields, which change. */
+/** Only the order: a record has more fields, which change. */
 export const orderOf = (order: RunOrder): RunOrder => ({
   id: order.id,
   org: order.org,
@@ -57,6 +57,6 @@ export const orderOf = (order: RunOrder): RunOrder => ({
   ...(order.corrects === undefined ? {} : { corrects: order.corrects }),
 });
 
-/** Reads what `openReviewText` wrote. Throws `archive.corrupt`. */
+/** Parses the text of `openReviewText`. Throws `archive.corrupt`. */
 export const parseOpenReview = (text: string): OpenReview =>
   parseMetadata('the open reviews', 'the order of a run', Buffer.from(text), openReviewSchema);

@@ -22,16 +22,16 @@ import { writeRenderFiles } from './frozen-templates.ts';
 import { contentFile, type Reviews } from './load-review.ts';
 import type { ReviewState } from './review-state.ts';
 
-/** Stored figures with the review that goes with them. */
+/** Stored figures with their review. */
 export interface ReviewedFigures {
   readonly figures: FiguresReader;
-  /** SHA-256 (hex) of the figures, and of figures and comments. */
+  /** SHA-256 (hex) of the figures; `content`: of figures and comments. */
   readonly hash: string;
   readonly content: string;
   readonly state: ReviewState;
 }
 
-/** What is rendered from besides the figures: the files that rendering reads are in `folder`. */
+/** What rendering uses besides the figures. The files that it reads are in `folder`. */
 async function renderInput(
   { figures }: ReviewedFigures,
   folder: string,
@@ -47,7 +47,7 @@ async function renderInput(
   };
 }
 
-/** The figures with the comments as they are printed. In a pack, one on its value stands in place of that for all. */
+/** The figures with the comments to print. In a pack, a comment on its value replaces the comment for all packs. */
 function commented(dataset: Dataset, { state }: ReviewedFigures, { definition, settings }: RunContext): Dataset {
   const locale = definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
   const { desk } = dataset;
@@ -61,8 +61,8 @@ function commented(dataset: Dataset, { state }: ReviewedFigures, { definition, s
 }
 
 /**
- * The manifest of the files that people look at before they approve this content: rendered without the line that names who
- * approved it, once per content.
+ * The manifest of the files that people look at before they approve this content. They are rendered once per content,
+ * without the line that names the approvers.
  */
 export async function reviewedManifest(
   reviewed: ReviewedFigures,
@@ -95,7 +95,7 @@ export async function reviewedManifest(
   });
 }
 
-/** Renders sealed content from the stored figures, with who approved it, and publishes it. */
+/** Renders sealed content from the stored figures, with the approvers' names, and publishes it. */
 export async function publishReviewed(
   reviewed: ReviewedFigures,
   folder: string,
@@ -161,10 +161,10 @@ const MANIFEST = 'manifest.json';
 const CONCURRENCY = 4;
 
 /**
- * Stores what people look at, as the files of a published run are: `files/`, `mail.html`, `manifest.json`. The manifest is
- * written last: where it is, all files are.
+ * Stores the files that people look at, in the layout of a published run: `files/`, `mail.html`, `manifest.json`. The
+ * manifest is written last: if it exists, all files do.
  *
- * @param folder the private folder with the rendered files; it is used up
+ * @param folder the private folder with the rendered files, which are moved
  */
 export async function storeContent(
   reviews: Reviews,

@@ -2,13 +2,16 @@ import { z } from 'zod';
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** Who acted: the principal that signed in, and the person that it belongs to. */
+/** Who acted: the principal that signed in, and the person behind it. */
 const actorSchema = z.object({
-  /** Key of `people`, or the principal's subject where no person is mapped to it. Counts once, however it signed in. */
+  /**
+   * Key in `people`, or the principal's subject if no person is mapped to it. Each person counts once, however they
+   * signed in.
+   */
   person: z.string(),
-  /** As printed in packs and shown on the page. */
+  /** The name that packs print and the page shows. */
   name: z.string(),
-  /** `Principal.subject`; `docket` for what Docket did itself. */
+  /** `Principal.subject`; `docket` for what Docket itself did. */
   principal: z.string(),
 });
 export type ReviewActor = Readonly<z.infer<typeof actorSchema>>;
@@ -16,16 +19,17 @@ export type ReviewActor = Readonly<z.infer<typeof actorSchema>>;
 const base = { seq: z.int().positive(), at: z.number(), by: actorSchema };
 
 /**
- * What happened in the review of a run, in order. The list is the truth: it is in the archive, survives a loss of Redis, and
- * an event is appended under the next number or not at all (`ReviewArchive.append`), so that two processes never decide on
- * different states.
+ * One event in a run's review, in order. The archived list of events is the source of truth and survives a loss of
+ * Redis. An event is appended under the next number or not at all (`ReviewArchive.append`), so that two processes never
+ * decide on different states.
  */
 export const reviewEventSchema = z.discriminatedUnion('type', [
   /** The worker has stored figures: the first ones, or new ones after `reject` with `refetch`. */
   z.object({ ...base, type: z.literal('figures'), figures: sha256Schema }),
   /**
-   * A comment's new version. `section` null: on the whole report; `text` null: withdrawn. Markup as typed. `value`: of a
-   * report with `split`, only in the pack of this value, in place of the comment for all; absent: for all.
+   * A new version of a comment. `section` null: the comment is on the whole report. `text` null: it is withdrawn.
+   * Markup is stored as typed. `value`, in a report with `split`: the comment is only for this value's pack, where it
+   * replaces the comment for all; absent: it is for all packs.
    */
   z.object({
     ...base,
@@ -39,7 +43,7 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
     type: z.literal('approve'),
     content: sha256Schema,
     reason: z.string(),
-    /** The period is delivered again. Absent where not, and in older events. */
+    /** The period is delivered again. Absent otherwise, and in older events. */
     again: z.literal(true).exactOptional(),
   }),
   z.object({
@@ -47,27 +51,29 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
     type: z.literal('reject'),
     content: sha256Schema,
     reason: z.string(),
-    /** True: the figures are asked again and reviewed again; false: the run ends. */
+    /** True: the figures are requested and reviewed again. False: the run ends. */
     refetch: z.boolean(),
   }),
-  /** Incomplete figures are accepted (`on_incomplete: hold`). */
+  /** A person accepts incomplete figures (`on_incomplete: hold`). */
   z.object({ ...base, type: z.literal('release'), content: sha256Schema, reason: z.string() }),
-  /** `within` is over and `otherwise` is `cancel`, or a person cancelled the run. */
+  /** The time of `within` is over and `otherwise` is `cancel`, or a person cancelled the run. */
   z.object({ ...base, type: z.literal('cancel'), reason: z.string() }),
-  /** The worker publishes exactly this content: nothing may be added afterwards. */
+  /** The worker publishes exactly this content. Nothing can be added afterwards. */
   z.object({ ...base, type: z.literal('seal'), content: sha256Schema }),
-  /** After the seal: somebody wants to send what was approved to one more address. `delivery`: id of its ledger row. */
+  /**
+   * After the seal: somebody wants to send the approved report to another address. `delivery`: id of its ledger row.
+   */
   z.object({
     ...base,
     type: z.literal('recipient'),
     delivery: z.string(),
     target: z.string(),
     recipient: z.string(),
-    /** Id of the delivery whose address it corrects. */
+    /** Id of the delivery whose wrong address this one replaces. */
     replaces: z.string().nullable(),
     reason: z.string(),
   }),
-  /** An approver's decision on the `recipient` event with the number `recipient`. */
+  /** An approver's decision on the `recipient` event with number `recipient`. */
   z.object({
     ...base,
     type: z.literal('admit'),
@@ -76,8 +82,8 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
     reason: z.string(),
   }),
   /**
-   * `to` (a key of `people`) is the deputy of the approver `from` (`Approver.id`) until `until` (epoch ms; null: no end). Also
-   * after the seal, for `recipient` events.
+   * `to` (a key of `people`) is the deputy of the approver `from` (`Approver.id`) until `until` (epoch ms; null: no
+   * end). Also allowed after the seal, for `recipient` events.
    */
   z.object({
     ...base,

@@ -9,44 +9,45 @@ import type { ConditionResults } from '../delivery-conditions.ts';
 import type { RunOrder } from '../run-record.ts';
 
 /**
- * What the review of a run depends on besides its events, frozen with the figures (`figures/<sha256>/review.json`). Small,
- * and all that `reviewState` needs: neither the definition nor the figures are read to know what a run waits for.
+ * What a run's review depends on besides its events, frozen with the figures (`figures/<sha256>/review.json`). It is
+ * small, and all that `reviewState` needs: to know what a run waits for, neither the definition nor the figures are
+ * read.
  */
 export const reviewInputsSchema = z.object({
   version: z.literal(1),
-  /** The sections in the order of the report, and whether they need a comment with these figures. */
+  /** The report's sections in order, and whether they need a comment with these figures. */
   sections: z
     .array(
       z.object({
         id: z.string(),
         required: z.boolean(),
-        /** Of a report with `split`: the values whose packs need one. */
+        /** In a report with `split`: the values whose packs need a comment. */
         values: z.array(z.string()).readonly().optional(),
       }),
     )
     .readonly(),
-  /** Figures are incomplete and `on_incomplete` is `hold`. */
+  /** Whether figures are incomplete and `on_incomplete` is `hold`. */
   incomplete: z.boolean(),
-  /** No delivery of the report meets its `send_if`: the run is published without comments and approval. */
+  /** Whether no delivery of the report meets its `send_if`: then the run is published without comments and approval. */
   nothing_to_send: z.boolean(),
-  /** Absent: the report needs comments only. */
+  /** Absent: the report needs only comments. */
   approval: approvalSchema.optional(),
   people: peopleSchema.default({}),
   /** `RunOrder.by`; absent for scheduled runs. */
   triggered_by: z.string().optional(),
-  /** `RunOrder.bySubject`; absent also in what an older version has stored. */
+  /** `RunOrder.bySubject`. Also absent in data of older versions. */
   triggered_by_subject: z.string().optional(),
 });
 
 export type ReviewInputs = Readonly<z.infer<typeof reviewInputsSchema>>;
 
-/** Whether the run waits for people before it is delivered: for comments, approval, or both. */
+/** Whether people must act before the run is delivered, with comments, approval, or both. */
 export const isReviewed = (
   { deliver }: Pick<RunOrder, 'deliver'>,
   { approval, sections }: Pick<Definition, 'approval' | 'sections'>,
 ): boolean => deliver && (approval !== undefined || sections.some(({ commentary }) => commentary !== undefined));
 
-/** What the review of these figures depends on. @param dataset judged */
+/** Makes the review inputs for these figures. @param dataset judged */
 export function createReviewInputs(
   dataset: Dataset,
   order: Pick<RunOrder, 'by' | 'bySubject'>,
@@ -67,7 +68,7 @@ export function createReviewInputs(
       ),
     })),
     incomplete: on_incomplete === 'hold' && incompleteNotes(dataset).length > 0,
-    // A report without deliveries is for the archive, and is approved for it.
+    // A report without deliveries is made for the archive, and is approved for that.
     nothing_to_send:
       deliveries.length > 0 &&
       conditional.size === deliveries.length &&

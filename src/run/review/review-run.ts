@@ -20,24 +20,24 @@ import type { NewReviewEvent } from './review-event.ts';
 import { createReviewInputs } from './review-inputs.ts';
 
 /**
- * The figures of a run with their statuses, as an attempt fetches them into `folder`.
- * @param again whether a reviewer has asked for new ones: no response of before is used
+ * Fetches a run's figures into `folder`, and adds their statuses.
+ * @param again whether a reviewer has requested new figures: earlier responses are not used then
  */
 export type FetchFigures = (folder: string, again: boolean) => Promise<Outcome<ReviewedFigures>>;
 
-/** What an attempt of a reviewed run comes to: files to deliver, or a state in which it waits for people. */
+/** The result of one attempt of a reviewed run: files to deliver, or a state that waits for people. */
 export type Reviewed =
   | { readonly kind: 'published'; readonly published: PublishedRun }
   | { readonly kind: 'waiting'; readonly result: RunResult };
 
-/** Other events that may come in between before an attempt gives up and is repeated. */
+/** How often other events may come in between before the attempt gives up and is repeated. */
 const MAX_STEPS = 50;
-/** The author of the events that Docket appends itself. */
+/** The author of events that Docket itself appends. */
 const DOCKET = { person: 'docket', name: 'Docket', principal: 'docket' } as const;
 
 /**
- * One attempt of a run that waits for people: fetches and freezes its figures, then goes as far as the events of its review
- * allow. The archive has everything that it needs, so that it may be repeated after any interruption, by any process.
+ * Makes one attempt of a run that waits for people: fetches and freezes its figures, then goes as far as the events of
+ * its review allow. The archive has everything it needs, so that any process can repeat it after any interruption.
  */
 export async function reviewRun(
   order: RunOrder,
@@ -47,13 +47,13 @@ export async function reviewRun(
 ): Promise<Outcome<Reviewed>> {
   const { reviews } = ports;
   if (reviews === undefined) throw notReviewableError(order);
-  // Before any call: a store that loses approvals cannot be used.
+  // Before any call: a store that can lose approvals cannot be used.
   await reviews.assertUsable(order);
   for (let step = 0; step < MAX_STEPS; step += 1) {
     context.signal.throwIfAborted();
     const review = await loadReview(reviews, order);
     const { state } = review;
-    // It stays open until its record says so and the authors are told: the sweep closes it.
+    // The sweep closes the review later, once the run's record has this state and the authors were notified.
     if (state.phase === 'rejected' || state.phase === 'cancelled') return cancel(endReason(review));
     if (state.figures === null || state.content === null) {
       const outcome = await storeFetched(order, review, context, ports, reviews, fetchFigures);
@@ -62,7 +62,7 @@ export async function reviewRun(
     }
     const figures = await openFigures(reviews, order, state.figures);
     if (figures.inputs.definition.digest !== context.definition.digest) {
-      // The slot was opened again with another version, after Redis was lost: these figures are not of its sections.
+      // After Redis was lost, the slot was opened again with another version. These figures belong to other sections.
       const outcome = await storeFetched(order, review, context, ports, reviews, fetchFigures);
       if (outcome.kind !== 'done') return outcome;
       continue;
@@ -77,7 +77,10 @@ export async function reviewRun(
       await storeAgain();
       continue;
     }
-    /** A frozen template that cannot be used is nothing that people have seen: once it is mended, the mended one is used. */
+    /**
+     * Repairs a frozen template that cannot be used. Nobody has seen a result of it, so once the current template is
+     * fixed, it is used instead.
+     */
     const unlessMended = async <T>(render: Promise<T>): Promise<T | 'mended'> => {
       try {
         return await render;
@@ -99,7 +102,7 @@ export async function reviewRun(
       return done({ kind: 'published', published });
     }
     if (phase === 'ready') {
-      // What was approved is kept as it was shown, also where the last approval came before it was rendered.
+      // Keeps what was approved as it was shown, even if the last approval came before it was rendered.
       if (state.approvals.length > 0) await reviewedManifest(frozen, order, context, ports, reviews);
       await append(order, review, { type: 'seal', content }, ports, reviews);
       continue;
@@ -127,7 +130,8 @@ async function storeFetched(
     const fetched = await fetchFigures(folder, review.inputs !== undefined);
     if (fetched.kind !== 'done') return fetched;
     const figures = await freezeFigures(fetched.value, folder, order, context, ports, reviews);
-    // They belong to these figures. A crash before this is as the fetch that it interrupts.
+    // The stored responses belong to these figures. A crash before this line has the same effect as an interrupted
+    // fetch.
     await ports.responses.delete(order.id);
     await append(order, review, { type: 'figures', figures }, ports, reviews);
     return done(undefined);
@@ -138,7 +142,7 @@ type OwnEvent =
   | Pick<Extract<NewReviewEvent, { type: 'figures' }>, 'type' | 'figures'>
   | Pick<Extract<NewReviewEvent, { type: 'seal' }>, 'type' | 'content'>;
 
-/** Appends an event, unless another one came in between: the caller reads the review again in both cases. */
+/** Appends an event, unless another one came in between. In both cases the caller reads the review again. */
 async function append(
   order: RunOrder,
   { events, state }: LoadedReview,
@@ -146,7 +150,7 @@ async function append(
   { clock }: Pick<RunPorts, 'clock'>,
   reviews: Reviews,
 ): Promise<void> {
-  // Another machine's clock may be ahead; the list is in order of time.
+  // Another machine's clock may be ahead, but the list must be in order of time.
   const at = Math.max(clock.now(), events.at(-1)?.at ?? 0);
   await reviews.append(order, state.seq + 1, { ...event, seq: state.seq + 1, at, by: DOCKET });
 }
@@ -178,7 +182,7 @@ const notReviewableError = ({ org, report }: RunOrder): DocketError =>
     next: 'Set REDIS_URL; `--no-deliver` makes the files without delivering them.',
   });
 
-/** Freezes figures with everything that is rendered from. @returns SHA-256 (hex). @param figures judged */
+/** Freezes figures with everything from which files are rendered. @returns SHA-256 (hex). @param figures judged */
 async function freezeFigures(
   figures: ReviewedFigures,
   folder: string,
@@ -195,13 +199,13 @@ async function freezeFigures(
     ports.formats,
     await replacedFiles(order, ports.editions),
   );
-  // Before the first event: a process that finds the review after Redis was lost can continue it.
+  // Before the first event, so that a process that finds the review after Redis was lost can continue it.
   await reviews.open(order, openReviewText({ order, definition, settings }));
   const frozen = { ...decided, files, docket: version(), madeAt: ports.clock.now() };
   return storeFigures(reviews, order, { ...frozen, order, definition, settings }, folder);
 }
 
-/** The decisions on the deliveries, and what the review depends on. @param frozen decisions that were taken before */
+/** Makes the decisions on deliveries, and the inputs of the review. @param frozen decisions that were made before */
 async function decide(
   figures: ReviewedFigures,
   folder: string,
@@ -221,8 +225,8 @@ async function decide(
 }
 
 /**
- * Whether this process renders the same files from stored figures as the one that stored them: the same version of Docket,
- * definition and settings. Access control is not frozen: recipients and keys are the current ones.
+ * Whether this process renders the same files from stored figures as the process that stored them: same version of
+ * Docket, definition and settings. Access control is not frozen: current recipients and keys apply.
  */
 export const isRenderedAlike = (
   { docket, definition, settings }: FrozenInputs,
@@ -235,8 +239,8 @@ const renderText = ({ definition, settings }: Pick<RunContext, 'definition' | 's
 };
 
 /**
- * The files that rendering reads today, where they are not those that were frozen with the figures; undefined where they are.
- * Throws `template.invalid` as `readRenderFiles`.
+ * The files that rendering would read now, if they differ from the frozen ones; undefined if they do not. Throws
+ * `template.invalid` as `readRenderFiles`.
  */
 async function changedRenderFiles(
   figures: FiguresReader,
@@ -250,8 +254,9 @@ async function changedRenderFiles(
 }
 
 /**
- * The same figures and decisions, for this version of Docket: they are reviewed again. @returns SHA-256 (hex)
- * @param files replace those that were frozen
+ * Freezes the same figures and decisions for this version of Docket, which starts their review again. @returns SHA-256
+ * (hex)
+ * @param files replace the frozen files
  */
 async function freezeAgain(
   figures: FiguresReader,

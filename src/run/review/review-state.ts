@@ -3,33 +3,33 @@ import type { ReviewActor, ReviewEvent } from './review-event.ts';
 
 type Named = Pick<Approver, 'id' | 'name'>;
 
-/** Who approves: for themselves, or as the deputy of the approver `for`. */
+/** A person who approves: for themselves, or as the deputy of the approver `for`. */
 export interface Voter extends ReviewActor {
   readonly for?: Named;
 }
 
-/** A deputy and an approver, who share the approver's seat. */
+/** A deputy and an approver. They share the approver's seat. */
 export interface Delegation extends Omit<Extract<ReviewEvent, { type: 'delegate' }>, 'type' | 'from' | 'to'> {
   readonly from: Named;
   readonly to: Named;
 }
 
-/** A comment as it is printed: the last version, by its last author. */
+/** A printed comment: its last version, with the author of that version. */
 export interface ReviewComment {
-  /** Null: on the whole report. */
+  /** Null: the whole report. */
   readonly section: string | null;
-  /** Of a report with `split`: only in the pack of this value. Absent: for all. */
+  /** In a report with `split`: shown only in the pack of this value. Absent: shown in all packs. */
   readonly value?: string;
-  /** As typed: markup and references to figures are not resolved. */
+  /** As typed, with unresolved markup and references to figures. */
   readonly text: string;
   readonly by: ReviewActor;
   /** Epoch ms. */
   readonly at: number;
-  /** From 1. */
+  /** Counts from 1. */
   readonly version: number;
 }
 
-/** Identifies what a comment is on: of each there is one. */
+/** Identifies what a comment is about. There is one comment for each key. */
 export const commentKey = ({ section, value }: Pick<ReviewComment, 'section' | 'value'>): string =>
   JSON.stringify(value === undefined ? [section] : [section, value]);
 
@@ -46,25 +46,25 @@ export const REVIEW_PHASES = [
 ] as const;
 export type ReviewPhase = (typeof REVIEW_PHASES)[number];
 
-/** The review of a run, computed from its events and frozen inputs alone. */
+/** The state of a run's review, computed only from its events and frozen inputs. */
 export interface ReviewState {
   /** Number of the last event; 0 before the first. */
   readonly seq: number;
   readonly phase: ReviewPhase;
-  /** SHA-256 (hex) of the stored figures with their frozen inputs; null in phase `figures`. */
+  /** SHA-256 (hex) of the stored figures and their frozen inputs; null in phase `figures`. */
   readonly figures: string | null;
-  /** SHA-256 (hex) of `figures` and the comments: what an approval names. Null in phase `figures`. */
+  /** SHA-256 (hex) of `figures` and the comments, which approvals name. Null in phase `figures`. */
   readonly content: string | null;
   readonly comments: readonly ReviewComment[];
-  /** Ids of the sections that still need a comment. */
+  /** Ids of sections that still need a comment. */
   readonly missingComments: readonly string[];
-  /** Approvals of exactly `content`, one a seat and a person, by people who may approve, in order. */
+  /** Approvals of exactly this `content`, in order, by people who may approve. At most one for each seat and person. */
   readonly approvals: readonly { readonly by: Voter; readonly at: number; readonly reason: string }[];
   readonly need: number;
-  /** Those that count, oldest first, ended ones as well. */
+  /** The delegations that count, oldest first, including ended ones. */
   readonly delegations: readonly Delegation[];
-  /** Who wrote a version of a text that is printed, since it was last withdrawn. */
+  /** Who wrote a version of a printed text, since it was last withdrawn. */
   readonly authors: readonly ReviewActor[];
-  /** Since when the phase lasts, epoch ms; null in phase `figures`. */
+  /** When the phase began, epoch ms; null in phase `figures`. */
   readonly since: number | null;
 }

@@ -21,24 +21,24 @@ import type { RunOrder } from '../run-record.ts';
 import { type PackFigures, runDataset, type SplitFigures } from './frozen-split.ts';
 import { fetchSplitFigures, packContext } from './split-figures.ts';
 
-/** How the packs of a run are rendered. */
+/** How a run's packs are rendered. */
 export interface PackInput extends Pick<RenderInput, 'folder' | 'secrets' | 'madeAt' | 'paths'> {
-  /** What is printed: figures with comments and approvals. Absent: the figures. */
+  /** Adds comments and approvals to the figures before they are printed. Absent: nothing is added. */
   readonly printed?: (dataset: Dataset) => Dataset;
   /** What the manifests say about the review. */
   readonly review?: Manifest['review'];
 }
 
-/** The manifest of the run, and the files and the page of all packs. */
+/** The run's manifest, and the files and page of all packs. */
 export interface RenderedPacks extends Rendered {
   readonly manifest: Manifest;
-  /** Of a report with `corrections`: the figures that are compared with the service's later. */
+  /** With `corrections`: the figures that are later compared with the service's. */
   readonly editions: readonly PackEdition[];
 }
 
 /**
- * Fetches once for all values of a report with `split`, and renders the pack of each, one after the other, in a private folder
- * that is deleted unless it was published. Each pack is made from its own dataset and definition alone.
+ * For a report with `split`: fetches once for all values, then renders each value's pack in turn, in a private folder
+ * that is deleted unless it was published. Each pack is made only from its own dataset and definition.
  */
 export const buildPacks = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<PublishedRun>> =>
   inStagedFolder(order, ports, async (folder) => {
@@ -51,7 +51,7 @@ export const buildPacks = (order: RunOrder, context: RunContext, ports: RunPorts
     return done(await publishPacks(rendered, folder, order, context, ports));
   });
 
-/** Renders the pack of each value, one after the other. */
+/** Renders each value's pack in turn. */
 export async function renderPacks(
   figures: SplitFigures,
   input: PackInput,
@@ -76,7 +76,7 @@ export async function renderPacks(
   return { manifest, artifacts: files, mail: runMail(manifest, localeOf(context)), editions };
 }
 
-/** Publishes rendered packs with their manifest atomically. */
+/** Publishes rendered packs with their manifest in one atomic step. */
 export async function publishPacks(
   { manifest, artifacts, mail, editions: made }: RenderedPacks,
   folder: string,
@@ -88,7 +88,7 @@ export async function publishPacks(
     const { corrects } = order;
     const kept = corrects === undefined ? undefined : await editions?.replacedBy({ ...order, corrects });
     const own = new Set(made.map(({ value }) => value));
-    // The packs that it does not correct are watched on.
+    // Packs that this edition does not correct are still watched.
     const others = kept?.figures?.packs?.filter(({ value }) => !own.has(value)) ?? [];
     const figures = () => ({ sections: [], boundaries: [], packs: [...made, ...others] });
     const edition = await storeEditionFigures(
@@ -110,7 +110,7 @@ interface RenderedPack {
   readonly figures: () => Omit<PackEdition, 'value'>;
 }
 
-/** @param context of the pack */
+/** @param context the pack's own context */
 async function renderPack(
   { desk, dataset: read, conditions }: PackFigures,
   input: PackInput,
@@ -136,11 +136,11 @@ async function renderPack(
     ...createManifest({ dataset, madeAt }, rendered.artifacts, order, context, ports),
     ...decisions,
     desk,
-    // Those of the run are for all values.
+    // The run's calls are for all values.
     calls: [],
     mail,
     ...(unmarked && { unmarked: { slug: unmarked.slug, manifest: { ...decisions, ...unmarked.manifest } } }),
-    // Comments of other packs are in the manifest of the run.
+    // The run's manifest has the comments of all packs.
     ...(review === undefined ? {} : { review: { ...review, comments: [] } }),
   };
   const { sections } = context.definition;
@@ -157,7 +157,7 @@ interface RunParts {
   readonly input: Pick<PackInput, 'madeAt' | 'review'>;
 }
 
-/** The manifest of the run, which operators see: it names all values. */
+/** Makes the run's manifest, which only operators see: it names all values. */
 function runManifest({ order, context, figures, records, files, input }: RunParts, ports: RunPorts): Manifest {
   const { definition } = context;
   const packs = records.flatMap(({ manifest }) => manifest ?? []);
@@ -178,7 +178,7 @@ function runManifest({ order, context, figures, records, files, input }: RunPart
   };
 }
 
-/** Of a corrected edition: what its packs say together. */
+/** For a corrected edition: the corrections of all its packs together. */
 function correctsOf({ corrects: run }: RunOrder, packs: readonly Manifest[]): Pick<Manifest, 'corrects'> {
   const all = packs.flatMap(({ corrects }) => corrects ?? []);
   const [first] = all;
@@ -190,7 +190,7 @@ function correctsOf({ corrects: run }: RunOrder, packs: readonly Manifest[]): Pi
 
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** The page of the run for operators, in place of an e-mail: the packs and their files. It is never sent. */
+/** The run's page for operators, which lists the packs and their files, in place of an e-mail. It is never sent. */
 function runMail({ title, period, packs = [], unassigned = [] }: Manifest, locale: string): RunMail {
   const lines = [
     ...packs.map(({ label, reason, manifest }) => {

@@ -9,10 +9,10 @@ import type { RunOrder } from '../run-record.ts';
 import type { PackFigures, SplitFigures } from './frozen-split.ts';
 
 /**
- * The packs of a corrected edition, each with what it changes and who gets it: those with material changes, and those whose
- * delivery a person withdrew. A person who corrects something else than figures sends all packs that somebody has. The packs
- * of any other run as they are. Each pack counts its own editions: nothing in it tells of another one. Snoozes as
- * `findReplaced`.
+ * Selects the packs of a corrected edition, and adds to each what has changed and who receives it. These are the packs
+ * with material changes, and those whose delivery a person withdrew. A person who corrects more than figures sends
+ * every pack that somebody has received. Returns any other run's packs unchanged. Each pack counts its own editions, so
+ * that it reveals nothing about other packs. Snoozes as `findReplaced`.
  */
 export async function correctedPacks(
   figures: SplitFigures,

@@ -7,9 +7,9 @@ import { type PackFigures, runDataset, type SplitFigures } from './frozen-split.
 import { packContext } from './split-figures.ts';
 
 /**
- * The packs with the decisions on their deliveries, and what their review depends on: one review for all packs, which needs a
- * comment on a section where any pack that somebody gets needs one.
- * @param folder gets the rows of lists as files
+ * Adds to the packs the decisions on their deliveries, and makes the inputs of their review. All packs have one review.
+ * It needs a comment on a section if any pack that somebody receives does.
+ * @param folder receives the rows of lists as files
  */
 export async function decideSplit(
   figures: SplitFigures,

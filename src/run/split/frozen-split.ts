@@ -6,32 +6,35 @@ import type { CallRecord, Dataset } from '../../fetch/dataset.ts';
 import type { ConditionResults } from '../delivery-conditions.ts';
 import type { RunOrder } from '../run-record.ts';
 
-/** A value of a report with `split`, with the figures of its pack. */
+/** A value of a report with `split`, and its pack's figures. */
 export interface PackFigures {
   readonly desk: Desk;
-  /** Present: nobody gets it. */
+  /** Why nobody receives the pack. Absent: it is not held. */
   readonly held?: string | undefined;
-  /** Judged. Absent: no pack can be made. @param folder gets the rows of lists as files; undefined: lists come without rows */
+  /**
+   * Reads the judged dataset. Absent: the pack cannot be made. @param folder receives the rows of lists as files.
+   * Undefined: lists have no rows
+   */
   readonly dataset?: ((folder?: string) => Promise<Dataset>) | undefined;
-  /** Of figures that were frozen. Absent: its deliveries are decided when it is rendered. */
+  /** With frozen figures: the decisions on deliveries. Absent: they are made when the pack is rendered. */
   readonly conditions?: ConditionResults | undefined;
 }
 
-/** The figures of all packs: each is read when it is needed, so that they are never in memory together. */
+/** The figures of all packs. Each pack is read only when needed, so that they are never all in memory. */
 export interface SplitFigures {
   readonly packs: readonly PackFigures[];
-  /** What is in no pack, in sentences. */
+  /** Sentences about what is in no pack. */
   readonly unassigned: readonly string[];
   readonly calls: readonly CallRecord[];
   readonly registryVersion: number;
 }
 
-/** The figures of a run that people review: of the whole report, or of each pack. */
+/** The figures that people review: of the whole report, or of each pack. */
 export type ReviewedFigures = Dataset | SplitFigures;
 
 export const isSplit = (figures: ReviewedFigures): figures is SplitFigures => 'packs' in figures;
 
-/** The dataset of the run of a report with `split`: it has calls, and no figures. */
+/** The run's own dataset in a report with `split`: it has calls, but no figures. */
 export const runDataset = (
   { calls, registryVersion }: Pick<SplitFigures, 'calls' | 'registryVersion'>,
   { org, report, period }: Pick<RunOrder, 'org' | 'report' | 'period'>,
@@ -68,7 +71,7 @@ export const frozenSplitSchema = z.object({
     z.object({
       desk: z.object({ value: z.string(), label: z.string(), slug: z.string() }),
       held: z.string().optional(),
-      /** The folder of its figures; absent: no pack can be made. */
+      /** Folder of the pack's figures. Absent: the pack cannot be made. */
       folder: z.string().optional(),
       conditions: conditionsSchema.optional(),
     }),
@@ -86,7 +89,7 @@ export const freezeSplit = ({ packs, unassigned }: SplitFigures): FrozenSplit =>
   })),
 });
 
-/** The packs as they were frozen. @param read the figures of a pack by its folder */
+/** Restores the frozen packs. @param read reads a pack's figures from its folder */
 export const thawSplit = (
   { packs, unassigned }: FrozenSplit,
   { calls, registryVersion }: Pick<SplitFigures, 'calls' | 'registryVersion'>,

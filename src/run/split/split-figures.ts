@@ -33,9 +33,9 @@ export interface FetchedFigures {
   readonly secrets: RenderOptions['secrets'];
 }
 
-/** A value with its report, or why it has none. */
+/** A value with its report, or the reason why it has none. */
 interface PlannedPack extends Pick<PackFigures, 'desk' | 'held'> {
-  /** Absent: no pack can be made. */
+  /** Absent: the pack cannot be made. */
   readonly context?: RunContext;
 }
 
@@ -45,7 +45,7 @@ interface FetchedPacks {
   readonly planOf: (context: RunContext) => ReturnType<typeof compilePlan>;
 }
 
-/** The report of one value, with its targets: nothing of another value is in it. */
+/** The report of one value, with its targets. It contains nothing about other values. */
 export function packContext(context: RunContext, desk: Desk): RunContext {
   const { definition, settings } = context;
   const targets =
@@ -125,7 +125,7 @@ export async function fetchSplitFigures(
 const valuesOf = ({ by }: SplitSettings, { dimensions }: Catalog) =>
   dimensions.find(({ id }) => id === by)?.values ?? [];
 
-/** The definition of any one value: all values need the same calls. Throws `plan.invalid`. */
+/** The definition of any one value, because all values need the same calls. Throws `plan.invalid`. */
 function oneDefinition(definition: Definition, split: SplitSettings, catalog: Catalog): Definition {
   const [first] = valuesOf(split, catalog);
   if (first !== undefined) return deskDefinition(definition, deskOf(first.value, first.label));
@@ -136,7 +136,7 @@ function oneDefinition(definition: Definition, split: SplitSettings, catalog: Ca
   });
 }
 
-/** The values that have a pack, in the order of the catalog, then those that the catalog does not list. */
+/** The values that have a pack: first those in the catalog, in its order, then the others. */
 function plannedPacks(
   context: RunContext,
   split: SplitSettings,
@@ -198,7 +198,9 @@ function datasetOf(context: RunContext, { value }: Desk, { answers, catalog, pla
   return judgedDataset({ ...dataset, tables }, context, own);
 }
 
-/** Its columns list the values in its rows alone: the catalog's others may be in the rows of other packs only. */
+/**
+ * The table's columns list only values from its own rows: other values of the catalog may occur only in other packs.
+ */
 function withOwnValues(table: Table): Table {
   const rows = [...iterateRows(table.rows)];
   const columns = table.columns.map((column) => {
