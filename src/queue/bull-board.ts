@@ -4,11 +4,11 @@ import { toRedisError } from '../redis/errors.ts';
 import { openQueue, RUN_QUEUE_NAME, TICK_QUEUE_NAME } from './bullmq.ts';
 
 /**
- * The queues for Bull Board, read-only.
+ * Opens the queues for Bull Board, read-only.
  *
  * @param redis a producer's client; the caller closes it
  * @param Adapter Bull Board's adapter; the caller loads it
- * @param pageOf the URL of a run's page
+ * @param pageOf makes the URL of a run's page
  */
 export function openBullBoardQueues(
   redis: RedisClient,
@@ -19,7 +19,7 @@ export function openBullBoardQueues(
   },
 ) {
   const { prefix, Adapter, pageOf } = options;
-  // A reader does not write the queue's settings.
+  // Readers must not write the queue's settings.
   const open = (name: string) => openQueue(redis, prefix, name, { skipMetasUpdate: true });
   const [runs, ticks] = [open(RUN_QUEUE_NAME), open(TICK_QUEUE_NAME)];
   return {
@@ -31,7 +31,7 @@ export function openBullBoardQueues(
       }),
       new Adapter(ticks, { readOnlyMode: true, description: 'Each tick makes a scheduler scan for due slots.' }),
     ],
-    /** Maps a Redis error that a queue threw. */
+    /** Converts a Redis error that a queue threw. */
     toRedisError: (thrown: unknown) => toRedisError(thrown, { server: redis }),
     close: async (): Promise<void> => {
       await Promise.all([runs.close(), ticks.close()]);

@@ -5,14 +5,14 @@ import type { RedisClient } from '../redis/client.ts';
 import { redisKeys } from '../redis/keys.ts';
 
 export const RUN_QUEUE_NAME = 'runs';
-/** BullMQ's job schedulers add a job here for each tick. */
+/** Name of the queue to which BullMQ's job schedulers add a job for each tick. */
 export const TICK_QUEUE_NAME = 'ticks';
 
-/** For BullMQ to write the results of ended jobs, ms. */
+/** Time for BullMQ to write the results of ended jobs, ms. */
 const CLOSE_TIMEOUT_MS = 3 * SECOND_MS;
 const PING_TIMEOUT_MS = 500;
 
-/** @param redis a producer's client; the caller closes it and listens to its errors, which BullMQ repeats */
+/** @param redis a producer's client. The caller closes it, and listens to its errors, which BullMQ repeats */
 export function openQueue<Data = unknown>(
   redis: RedisClient,
   prefix: string,
@@ -25,8 +25,8 @@ export function openQueue<Data = unknown>(
 }
 
 /**
- * Closes a BullMQ worker within a few seconds, also while Redis is unreachable: BullMQ would wait for Redis forever, and
- * its timers and clients would keep the process alive.
+ * Closes a BullMQ worker within a few seconds, even while Redis is unreachable. BullMQ alone would wait for Redis
+ * forever, and its timers and clients would keep the process alive.
  *
  * @param force does not wait for active jobs; other workers continue them
  */
@@ -36,10 +36,10 @@ export async function closeWorker(worker: Pick<Worker, 'close'>, redis: RedisCli
   await settlesWithin(worker.close(force || !reachable), CLOSE_TIMEOUT_MS);
 }
 
-/** Creates BullMQ's spans: for each job that is taken, requeued and completed. */
+/** Creates BullMQ's spans, for each job that is taken, requeued or completed. */
 export type QueueTelemetry = Telemetry;
 
-/** BullMQ's adapter to the registered OpenTelemetry. Loaded only where traces are exported. */
+/** BullMQ's adapter to the registered OpenTelemetry. Loaded only if traces are exported. */
 export async function queueTelemetry(): Promise<QueueTelemetry> {
   const { BullMQOtel } = await import('bullmq-otel');
   return new BullMQOtel();

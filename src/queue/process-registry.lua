@@ -1,10 +1,10 @@
 --[[
-  Processes by their last heartbeat.
+  Records heartbeats of processes, and lists the running ones.
 
   KEYS[1]  the processes: a sorted set by epoch ms of the last heartbeat
   ARGV[1]  ms after which a silent process counts as stopped   ARGV[2…]  members to record: `<role> <process>`
 
-  Without members, returns the live ones; with members, records their heartbeat and returns none.
+  Without members, returns the running ones. With members, records their heartbeat and returns none.
 ]]
 -- @include ../redis/server-time.lua
 local now = serverTimeMs()

@@ -6,18 +6,18 @@ import { loadLuaScript, runLuaScript } from '../redis/script.ts';
 
 /** A process without a heartbeat for this long, ms, counts as stopped. */
 const PROCESS_TTL_MS = 90 * SECOND_MS;
-/** Ends the names of processes that sign the events of reviews and corrections; older versions have another end. */
+/** The names of processes that sign review and correction events end with this. Names of older versions do not. */
 const SIGNS_EVENTS = ':signs-events';
-/** Two heartbeats may be lost. */
+/** Short enough that two heartbeats may be lost. */
 export const PROCESS_HEARTBEAT_INTERVAL_MS = 25 * SECOND_MS;
 
 const SCRIPT = loadLuaScript('./process-registry.lua', import.meta.url);
 
 /**
- * The running processes by role, in one sorted set. Unlike CLIENT LIST, it works on a Cluster and for users without admin permissions. Throws
- * `redis.unreachable`.
+ * Registers the running processes by role, in one sorted set. Unlike CLIENT LIST, it works on a Cluster and for users
+ * without admin permissions. Throws `redis.unreachable`.
  *
- * @param self unique name of this process
+ * @param self this process's unique name
  */
 export function redisProcessRegistry(
   redis: RedisClient,
@@ -40,12 +40,12 @@ export function redisProcessRegistry(
       if (registered.length > 0) await redis.zrem(present, ...registered);
       registered = [];
     }),
-    /** Whether a process of a version runs that does not sign the events of reviews. */
+    /** Whether a process is running whose version does not sign review events. */
     hasOlder: mapped(async (): Promise<boolean> => {
       const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
       return Array.isArray(members) && members.some((member) => !String(member).endsWith(SIGNS_EVENTS));
     }),
-    /** The processes that live, by name `host:pid:random`, with their roles. */
+    /** The running processes, by name `host:pid:random`, with their roles. */
     roles: mapped(async (): Promise<ReadonlyMap<string, readonly string[]>> => {
       const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
       const roles = new Map<string, string[]>();
@@ -55,7 +55,7 @@ export function redisProcessRegistry(
       }
       return roles;
     }),
-    /** Number of processes per role; a role without one is absent. */
+    /** Number of processes in each role. Roles without a process are absent. */
     countByRole: mapped(async (): Promise<ReadonlyMap<string, number>> => {
       const members = await runLuaScript(redis, SCRIPT, [present], [PROCESS_TTL_MS]);
       const counts = new Map<string, number>();

@@ -4,12 +4,12 @@ import { parseStored, type RedisClient } from '../redis/client.ts';
 import { mapRedisErrors } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
 
-/** Three heartbeats may be lost. */
+/** Long enough that three heartbeats may be lost. */
 const REPORT_TTL_MS = 100 * SECOND_MS;
 
-/** A check of a process that fails. */
+/** A failing check of a process. */
 const failureSchema = z.object({
-  /** As in `/readyz`, or a line of `docket doctor`. */
+  /** Name of the check, as in `/readyz` or in a line of `docket doctor`. */
   name: z.string(),
   detail: z.string(),
   remedy: z.string().optional(),
@@ -19,18 +19,18 @@ const failureSchema = z.object({
 });
 
 const reportSchema = z.object({
-  /** The process: `host:pid:random`. */
+  /** Name of the process: `host:pid:random`. */
   self: z.string(),
   host: z.string(),
   roles: z.array(z.string()),
-  /** Runs that a worker works on at once; absent without that role, and from older versions. */
+  /** How many runs a worker executes at once. Absent without that role, and from older versions. */
   concurrency: z.int().min(1).optional(),
   version: z.string(),
   started: epochMsSchema,
-  /** When it said so, by its own clock. */
+  /** When the process reported this, by its own clock. */
   at: epochMsSchema,
   definitions: z.object({
-    /** Equal for equal definitions. */
+    /** The same for the same definitions. */
     digest: z.string(),
     reports: z.number(),
     /** Why the jobs folder cannot be read; null while it can. */
@@ -40,14 +40,17 @@ const reportSchema = z.object({
 });
 
 export type ProcessFailure = Readonly<z.infer<typeof failureSchema>>;
-/** What a process of `docket start` says of itself. */
+/** What a process of `docket start` reports about itself. */
 export type ProcessReport = Readonly<z.infer<typeof reportSchema>>;
 
 const peakSchema = z.object({ reports: z.number(), at: epochMsSchema });
-/** The most reports that a process had within a day. */
+/** The largest number of reports that a process had within a day. */
 export type ReportPeak = Readonly<z.infer<typeof peakSchema>>;
 
-/** What the processes say of themselves: one key each, which expires with the process. Throws `redis.unreachable`. */
+/**
+ * Stores what processes report about themselves: one key each, which expires with the process. Throws
+ * `redis.unreachable`.
+ */
 export function redisProcessReports(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const { processes, processReport, reportPeak } = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
@@ -65,7 +68,7 @@ export function redisProcessReports(redis: RedisClient, { prefix }: { readonly p
       if (all.length === 0) return [];
       const texts = await redis.mget(all.map(processReport));
       const gone = all.filter((_, index) => texts[index] == null);
-      // A replica accepts no writes; the names stay until somebody can remove them.
+      // A replica accepts no writes. The names stay until another process can remove them.
       if (gone.length > 0) await redis.srem(processes, ...gone).catch(() => {});
       return texts.flatMap((text) => parseStored<ProcessReport>(reportSchema, text) ?? []);
     }),

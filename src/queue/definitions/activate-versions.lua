@@ -1,11 +1,11 @@
 --[[
-  Activates versions of reports and removes reports, with their schedules' cursors.
+  Activates versions of reports and removes reports, together with their schedules' cursors.
 
   KEYS[1]  active versions: a hash   KEYS[2]  their revision: a counter   KEYS[3]  cursors: a hash
-  ARGV[1]  epoch ms   ARGV[2]  by whom
+  ARGV[1]  epoch ms   ARGV[2]  the activating process
   ARGV[3…]  for each report its name, digest (empty: remove it) and the names of its cursors, separated by line feeds
 
-  Returns the names of reports whose new version is the one before the active one.
+  Returns the names of reports that were rolled back to the version before the active one.
 ]]
 local function lines(text)
   local all = {}

@@ -12,14 +12,14 @@ import type { DefinitionStore, FrozenDefinition } from './definition-store.ts';
 import type { RemovalSummary } from './mass-removal.ts';
 
 export interface ActiveReportsPorts {
-  /** The definitions of this process's files. */
+  /** The definitions in this process's files. */
   readonly jobs: () => Definitions;
   readonly versions: ActiveVersions;
   readonly definitions: Omit<DefinitionStore, 'reportSchema'>;
   readonly targets: DefinitionKinds['targets'];
-  /** This process, as `host:pid`. */
+  /** Name of this process, `host:pid`. */
   readonly by: string;
-  /** Called before the start of a process removes reports; rejects to prevent it. Default: allowed. */
+  /** Called before a starting process removes reports. Rejects to prevent the removal. Default: allowed. */
   readonly assertRemovalAllowed?: (removal: RemovalSummary) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
@@ -30,19 +30,19 @@ const CONCURRENCY = 50;
 /** Definitions stored at the same time. */
 const BATCH_SIZE = 200;
 
-/** The reports whose slots are opened; the same for all schedulers, see `redisActiveVersions`. */
+/** Manages the reports whose slots are opened. They are the same for all schedulers; see `redisActiveVersions`. */
 export function createActiveReports(ports: ActiveReportsPorts) {
   const { jobs, versions, definitions, by, clock, log } = ports;
   let reports: readonly FrozenDefinition[] = [];
   let known: number | undefined;
 
   const activate = async (): Promise<void> => {
-    // Read once: the files may be loaded again meanwhile, and the definitions that are activated must be those that are stored.
+    // Read once: the files may be reloaded meanwhile, and exactly the stored definitions must be activated.
     const loaded = jobs();
     const own = freezeReports(loaded);
     const revision = await versions.revision();
     const active = await versions.read();
-    // Most likely a volume that is not mounted: it must not remove all reports.
+    // Probably a volume that is not mounted, which must not remove all reports.
     if (known === undefined && active.size > 0 && isEmpty(loaded)) {
       log.error('Jobs folder is empty; keeping the active definitions', {
         count: active.size,
@@ -63,11 +63,11 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     const others = [...active].filter(([name]) => !names.has(name));
     const kept = await lastGoodVersions(others, ports);
     const remove = others.map(([name]) => name).filter((name) => !kept.has(name));
-    // Only at start: a later removal is an edit of this folder.
+    // Only at the start: a later removal is an edit of this folder.
     if (known === undefined) await ports.assertRemovalAllowed?.(summarizeRemoval(remove, active, jobs().folder));
     if (put.length + remove.length === 0) await use(revision, active);
     else {
-      // Stored before they are activated: other schedulers read them then.
+      // Stored before they are activated, because other schedulers read them from then on.
       for (const batch of batchesOf(put, BATCH_SIZE)) {
         await definitions.putAll(batch.flatMap(({ name, digest }) => loadedVersion(loaded, name, digest) ?? []));
       }
@@ -84,8 +84,8 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   };
 
   /**
-   * Whether a version may become active. One that sends figures of a protected workbook in the clear may only stay: where it
-   * was active before Docket refused such definitions.
+   * Whether a version may become active. A version that sends figures of a protected workbook unencrypted is only
+   * allowed if it was already active before Docket refused such definitions.
    */
   const isAllowed = (
     { name, digest }: { readonly name: string; readonly digest: string },
@@ -102,7 +102,9 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     return false;
   };
 
-  /** Reads the revision before the versions: the next `refresh` finds what is activated in between. */
+  /**
+   * Reads the revision before the versions, so that the next `refresh` finds versions that are activated in between.
+   */
   const read = async (): Promise<void> => use(await versions.revision(), await versions.read());
 
   const use = async (revision: number | undefined, active: ReadonlyMap<string, ActiveVersion>): Promise<void> => {
@@ -117,26 +119,28 @@ export function createActiveReports(ports: ActiveReportsPorts) {
   };
 
   return {
-    /** As of the last `activate` or `refresh`. A new array after each change. */
+    /** The reports as of the last `activate` or `refresh`. A new array after each change. */
     current: () => reports,
-    /** Activates the definitions of this process for all schedulers: at start, and after a change of its files. */
+    /**
+     * Activates this process's definitions for all schedulers. Call it at the start, and after a change of its files.
+     */
     activate,
-    /** Reads what another process has activated since. One read while nothing has changed. */
+    /** Reads what another process has activated since. Costs one read if nothing has changed. */
     refresh: async (): Promise<void> => {
       const revision = await versions.revision();
       if (revision === known) return;
-      // Redis lost the active versions, or was restored from an older state: activate those of this process.
+      // Redis lost the active versions, or was restored to an older state: activate this process's versions.
       if (known !== undefined && (revision ?? -1) < known) await activate();
       else await read();
     },
-    /** Renews the expiry of the stored active versions, once a day by one of all schedulers. */
+    /** Renews the expiry of the stored active versions. Only one scheduler does so, once a day. */
     touch: async (): Promise<void> => {
       if (await versions.claimDailyTouch()) await definitions.touch(reports.map(({ definition }) => definition.digest));
     },
   };
 }
 
-/** Counts scheduled reports alone: others open no slots. */
+/** Counts only scheduled reports, because the others open no slots. */
 function summarizeRemoval(
   remove: readonly string[],
   active: ReadonlyMap<string, ActiveVersion>,
@@ -165,7 +169,7 @@ async function loadVersion(
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (isRedisOutage(error)) throw error;
-    // A newer Docket's, during a deployment: one of its schedulers opens the slots.
+    // It was written by a newer Docket, during a deployment: one of its schedulers opens the slots.
     log.error('An active version cannot be read here; its slots are left to other schedulers', {
       path: name,
       error: error.toJSON(),
@@ -197,8 +201,8 @@ async function lastGoodVersions(
 }
 
 /**
- * The active version of a report whose file is invalid: after a restart only Redis has the last valid version. Undefined for
- * a deleted file, and for a version with a recipient that the organization no longer allows.
+ * The active version of a report whose file is invalid. After a restart, only Redis has the last valid version.
+ * Undefined for a deleted file, and for a version with a recipient that the organization no longer allows.
  */
 export async function lastGoodVersion(
   name: string,
@@ -217,14 +221,14 @@ export async function lastGoodVersion(
   return mailboxes.some(({ address }) => recipientRefusal(address, allowed) !== undefined) ? undefined : frozen;
 }
 
-/** Every report of the jobs folder that has an organization. */
+/** Freezes every report of the jobs folder that has an organization. */
 export const freezeReports = ({ reports, orgs }: Pick<Definitions, 'reports' | 'orgs'>): FrozenDefinition[] =>
   [...reports.values()].flatMap((definition) => {
     const settings = orgs.get(definition.org);
     return settings === undefined ? [] : [{ definition, settings }];
   });
 
-/** A version that this process has loaded from its files. */
+/** A version that this process has loaded from its files; undefined if it has not. */
 function loadedVersion({ reports, orgs }: Definitions, name: string, digest: string): FrozenDefinition | undefined {
   const definition = reports.get(name);
   const settings = definition === undefined ? undefined : orgs.get(definition.org);

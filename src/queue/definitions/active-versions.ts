@@ -8,52 +8,54 @@ import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 /** A version to activate. */
 export interface VersionActivation {
-  /** `org/report` */
+  /** `org/report`. */
   readonly name: string;
   readonly digest: string;
   readonly cursors: readonly string[];
 }
 
 const versionSchema = z.object({
-  /** Of the definition, in the definition store. */
+  /** Digest of the definition in the definition store. */
   digest: z.string(),
-  /** Epoch ms of its activation. */
+  /** When it was activated, epoch ms. */
   since: z.number(),
   /** The process that activated it, as `host:pid`. */
   by: z.string(),
-  /** Digest of the previous version; null for a report's first. */
+  /** Digest of the previous version; null for a report's first version. */
   before: z.string().nullable(),
-  /** Names of its schedules' cursors. Stored as one text: cjson would encode an empty list as an object. */
+  /** Names of its schedules' cursors. Stored as one text, because cjson would encode an empty list as an object. */
   cursors: z.string().transform((text): readonly string[] => (text === '' ? [] : text.split('\n'))),
 });
 
-/** The active version of a report: every scheduler opens its slots with this one. */
+/** A report's active version. Every scheduler uses it to open the report's slots. */
 export type ActiveVersion = Readonly<z.infer<typeof versionSchema>>;
 
 const ACTIVATE = loadLuaScript('./activate-versions.lua', import.meta.url);
 
 const DAY_S = DAY_MS / SECOND_MS;
-/** Reports per script call, which blocks Redis meanwhile. */
+/** Reports per script call. Redis is blocked during a call. */
 const BATCH_SIZE = 500;
 
 /**
- * The active version of each report, for all processes, in one hash. It changes only when a scheduler starts or its files
- * change. Of two schedulers with different files (during a deployment), both use the versions of the one that activated
- * last. Throws `redis.unreachable`.
+ * Keeps the active version of each report, for all processes, in one hash. It changes only when a scheduler starts or
+ * its files change. During a deployment, two schedulers may have different files: both use the versions of the one that
+ * activated last. Throws `redis.unreachable`.
  */
 export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   return {
-    /** Grows with every change; undefined before the first activation, or after Redis lost it. */
+    /** Increases with every change. Undefined before the first activation, or after Redis lost it. */
     revision: mapped(async () => {
       const text = await redis.get(keys.revision);
       return text === null ? undefined : Number(text);
     }),
-    /** By `org/report`. Without unreadable versions, which the next scheduler that starts replaces. */
+    /**
+     * Reads the versions by `org/report`. Leaves out unreadable versions, which the next starting scheduler replaces.
+     */
     read: mapped(async (): Promise<ReadonlyMap<string, ActiveVersion>> => {
       const versions = new Map<string, ActiveVersion>();
-      // As a list: of many thousands, the client makes an object slowly.
+      // Read as a list: for many thousands, the client is slow to make an object.
       const flat = z.array(z.string()).parse(await redis.call('HGETALL', keys.versions));
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const read = parseStored(versionSchema, flat[i + 1]);
@@ -62,9 +64,10 @@ export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly p
       return versions;
     }),
     /**
-     * Activates versions and removes reports, each in one step with its cursors. New schedules start at `at`. Cursors of
-     * removed schedules are deleted: a schedule that is added again later does not open the slots in between. Versions that
-     * are active already stay as they are. Returns the names of reports that were rolled back to their previous version.
+     * Activates versions and removes reports, each in one step with its cursors. New schedules start at `at`. Cursors
+     * of removed schedules are deleted, so that a schedule that is added again later does not open the slots in
+     * between. Versions that are already active stay as they are. Returns the names of reports that were rolled back to
+     * their previous version.
      *
      * @param at epoch ms
      */

@@ -10,7 +10,7 @@ import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 
-/** A snapshot of a report's definition and its organization's settings, taken when a run is triggered. */
+/** A report's definition and its organization's settings, as they were when a run was triggered. */
 export interface FrozenDefinition {
   readonly definition: Definition;
   readonly settings: OrgSettings;
@@ -28,11 +28,11 @@ const storedSchema = z.strictObject({
 });
 
 /**
- * Frozen definitions by digest: a run uses the one it was triggered with, on every machine. In Redis, as JSON. Definitions
- * hold references to secrets, never secrets. Throws `redis.unreachable`.
+ * Stores frozen definitions by digest, so that a run uses the definition it was triggered with on every machine. In
+ * Redis, as JSON. Definitions contain references to secrets, but no secrets. Throws `redis.unreachable`.
  *
- * @param keepDays days after its last use for which a version is kept; as for run records
- * @param reportSchema of the registered targets and formats
+ * @param keepDays days for which an unused version is kept, as for run records
+ * @param reportSchema the schema with the registered targets and formats
  */
 export function definitionStore(
   redis: RedisClient,
@@ -57,12 +57,12 @@ export function definitionStore(
   });
   return {
     reportSchema,
-    /** Stores the version, or renews its expiry. */
+    /** Stores a version, or renews its expiry. */
     put: mapped(async (frozen: FrozenDefinition) => {
       await redis.set(keys.definition(frozen.definition.digest), serializeDefinition(frozen), 'EX', ttl);
     }),
     putAll,
-    /** Renews the expiry of active versions, which may have no run for a long time. Expired ones are not restored. */
+    /** Renews the expiry of active versions, which may have no run for a long time. Does not restore expired ones. */
     touch: mapped(async (digests: readonly string[]) => {
       for (const batch of batchesOf(digests, BATCH_SIZE)) {
         const pipeline = redis.pipeline();
@@ -70,7 +70,7 @@ export function definitionStore(
         await execPipeline(pipeline);
       }
     }),
-    /** Throws `definition.invalid` when what is stored cannot be read by this version of Docket. */
+    /** Reads a version. Throws `definition.invalid` if this version of Docket cannot read it. */
     get: mapped(async (digest: string) => {
       const text = await redis.getex(keys.definition(digest), 'EX', ttl);
       return text === null ? undefined : parseChecked(digest, text, read);
@@ -84,7 +84,7 @@ const CACHE_SIZE = 200;
 /** Commands per pipeline. */
 const BATCH_SIZE = 500;
 
-/** As the store keeps it. */
+/** Makes the stored text. */
 export function serializeDefinition({ definition, settings }: FrozenDefinition): string {
   const { org, report, digest, files, compare, ...rest } = definition;
   const file = { ...rest, ...(compare === undefined ? {} : { compare: compareText(compare) }) };
@@ -96,8 +96,8 @@ export function serializeDefinition({ definition, settings }: FrozenDefinition):
 }
 
 /**
- * A single `previous_period` as text, which is all that workers of the version before can read: during an upgrade they may
- * run what a new scheduler has stored.
+ * Writes a single `previous_period` as text, the only form that workers of the previous version can read. During an
+ * upgrade they may run what a new scheduler has stored.
  */
 const compareText = (kinds: readonly ComparisonKind[]): ComparisonKind | readonly ComparisonKind[] => {
   const [only] = kinds;
@@ -114,7 +114,8 @@ function parseDefinition(text: string, reportSchema: z.ZodType<ReportFile>): Fro
   });
 }
 
-// Anyone with write access to Redis could forge a definition, and a newer Docket may store an unknown format.
+// Checks the stored text: anyone with write access to Redis could forge a definition, and a newer Docket may use an
+// unknown format.
 function parseChecked(digest: string, text: string, read: (text: string) => FrozenDefinition): FrozenDefinition {
   try {
     const frozen = read(text);

@@ -4,29 +4,29 @@ import { HOUR_MS } from '../../base/time.ts';
 import type { ProcessRegistry } from '../process-registry.ts';
 import type { SchedulerHeartbeats } from '../schedules/scheduler-heartbeat.ts';
 
-/** Scheduled reports that a start may remove at most, unless they are a small share. */
+/** Most scheduled reports that a start may remove, unless they are a small share of all. */
 const MAX_REMOVED = 3;
 const MAX_REMOVED_SHARE = 0.5;
-/** A deployment with a scan of due slots within this, ms, is in use. */
+/** A deployment is in use if slots were scanned within this time, ms. */
 const RECENT_ACTIVITY_MS = HOUR_MS;
-/** Hosts in the error. */
+/** Most hosts to name in the error. */
 const MAX_HOSTS = 5;
 
 /** What the start of a scheduler would remove. */
 export interface RemovalSummary {
-  /** Scheduled reports that it would remove. */
+  /** Number of scheduled reports that it would remove. */
   readonly removed: number;
-  /** Active scheduled reports. */
+  /** Number of active scheduled reports. */
   readonly known: number;
-  /** The processes that activated the removed ones, as `host:pid`. */
+  /** The processes that activated the reports to be removed, as `host:pid`. */
   readonly by: readonly string[];
-  /** The jobs folder of this process. */
+  /** This process's jobs folder. */
   readonly folder: string;
 }
 
 /**
- * Prevents a start with a jobs folder that would remove most reports of a deployment in use: the folder or the Redis belongs
- * to another deployment. Removals from the folder of a running process are intended and not checked. Throws
+ * Prevents a start that would remove most reports of a deployment in use: probably the jobs folder or the Redis belongs
+ * to another deployment. Removals from the folder of a running process are intended, and not checked. Throws
  * `deployment.mass_removal`.
  */
 export async function assertNoMassRemoval(
@@ -51,7 +51,7 @@ export async function assertNoMassRemoval(
   );
 }
 
-/** Evidence that the deployment is in use; undefined without any. */
+/** Evidence that the deployment is in use; undefined if there is none. */
 async function describeActivity(
   processes: ProcessRegistry,
   heartbeats: SchedulerHeartbeats,

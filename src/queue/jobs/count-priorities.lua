@@ -1,8 +1,8 @@
 --[[
-  How many jobs wait in each class of priorities. BullMQ's score is the priority times 2^32, plus a counter.
+  Counts the waiting jobs in each class of priorities. BullMQ's score is the priority times 2^32, plus a counter.
 
   KEYS[1]  BullMQ's prioritized jobs: a sorted set
-  ARGV[1]  number of classes, which take turns: priority 1 is of the first, 2 of the second
+  ARGV[1]  number of classes. They alternate: priority 1 belongs to the first class, 2 to the second
 
   Returns one count for each class.
 ]]

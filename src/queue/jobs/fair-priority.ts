@@ -5,52 +5,52 @@ import type { RedisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 /**
- * Start-time fair queueing: maps runs to BullMQ priorities (lower first). Each organization and priority has its own queue,
- * whose n-th run belongs to the n-th round, counted from the round being served. However many runs one organization opens,
- * the next run of another waits for one round at most.
+ * Start-time fair queueing: maps runs to BullMQ priorities (lower first). Each organization and priority has its own
+ * queue. The n-th run of a queue belongs to the n-th round, counted from the current round. However many runs one
+ * organization opens, another organization's next run waits for at most one round.
  */
 const ROUND_OFFSET: Record<Priority, number> = { on_demand: 0, scheduled: 8, backfill: 64 };
-/** Rounds between two runs of one queue: a backfill gets one of eight runs. */
+/** Rounds between two runs of one queue: backfills get every eighth run. */
 const ROUND_STEP: Record<Priority, number> = { on_demand: 1, scheduled: 1, backfill: 8 };
 
-/** BullMQ's maximum. Beyond the last round, runs are served in order of arrival. */
+/** BullMQ's maximum. After the last round, runs start in order of arrival. */
 const MAX_PRIORITY = 2 ** 21 - 1;
 const LAST_ROUND = Math.floor(MAX_PRIORITY / PRIORITIES.length) - Math.max(...Object.values(ROUND_OFFSET)) - 1;
 
-/** @param round from 1; 0: before all runs that have not started */
+/** @param round counts from 1; 0: before all runs that have not started */
 const jobPriority = (priority: Priority, round: number): number =>
   (round + ROUND_OFFSET[priority]) * PRIORITIES.length + PRIORITIES.indexOf(priority) + 1;
 
-/** The priority of a started run that returns from a snooze: it does not queue a second time. */
+/** The priority of a started run that returns from a snooze. It does not queue a second time. */
 export const resumedPriority = (priority: Priority): number => jobPriority(priority, 0);
 
-/** Rounds that a returning run may wait. */
+/** Most rounds that a returning run may wait. */
 const MAX_LATE_ROUNDS = 16;
 
-/** Whether a started run would wait too long if it kept its priority. */
+/** Whether a started run would wait too long with its current priority. */
 export const isBehindTurn = (current: number | undefined, priority: Priority): boolean =>
   current !== undefined && current > jobPriority(priority, MAX_LATE_ROUNDS);
 
-/** The order of an organization's runs is kept for this long, ms, after the last one was enqueued. */
+/** How long the order of an organization's runs is kept after the last one was enqueued, ms. */
 const ORDER_TTL_MS = 7 * DAY_MS;
 
 const ORDER_RUNS = loadLuaScript('./order-runs.lua', import.meta.url);
 
-/** A run that is served in the order in which its readers expect it. */
+/** A run whose turn depends on when its readers expect it. */
 export interface OrderedRun {
   readonly id: string;
   readonly org: string;
   readonly report: string;
-  /** Epoch ms. */
+  /** When readers expect it, epoch ms. */
   readonly expected: number;
 }
 
 /**
- * The place of a scheduled run among its organization's waiting runs: before those that are expected later, which move back
- * by one place each.
+ * Puts a scheduled run in its place among its organization's waiting runs: before those that are expected later, which
+ * move back by one place each.
  *
- * @param assigned by `assignFairPriority`
- * @returns its BullMQ priority
+ * @param assigned the priority from `assignFairPriority`
+ * @returns the run's BullMQ priority
  */
 export async function takePlace(
   redis: RedisClient,
@@ -66,7 +66,7 @@ export async function takePlace(
 
 const COUNT_PRIORITIES = loadLuaScript('./count-priorities.lua', import.meta.url);
 
-/** The number of jobs of each priority that wait for a worker. */
+/** Counts the jobs that wait for a worker, by priority. */
 export async function countByPriority(
   redis: RedisClient,
   queue: { readonly prioritized: string },
@@ -80,7 +80,7 @@ export async function countByPriority(
 const NEXT_PRIORITY = loadLuaScript('./next-priority.lua', import.meta.url);
 const OTHER_ORGS_WAITING = loadLuaScript('./other-orgs-waiting.lua', import.meta.url);
 
-/** Assigns the run its round and returns the BullMQ priority; undefined when the run has a job already. */
+/** Assigns the run its round, and returns the BullMQ priority. Undefined if the run already has a job. */
 export async function assignFairPriority(
   redis: RedisClient,
   keys: RedisKeys,
@@ -103,7 +103,7 @@ export async function assignFairPriority(
   return number === 0 ? undefined : Number(number);
 }
 
-/** Whether a run of another organization is among the next 500. */
+/** Whether another organization has a run among the next 500. */
 export const otherOrgsWaiting = async (
   redis: RedisClient,
   queue: { readonly prioritized: string; readonly jobs: string },

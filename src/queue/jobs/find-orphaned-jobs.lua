@@ -1,7 +1,9 @@
 --[[
+  Finds jobs that no worker will process.
+
   KEYS[1]  prefix of the queue's keys   ARGV  ids of jobs
 
-  Returns the ids of those that nothing will process.
+  Returns their ids.
 ]]
 -- @include ./is-orphaned.lua
 local orphaned = {}

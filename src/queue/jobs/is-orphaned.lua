@@ -1,6 +1,6 @@
--- Whether nothing will process the job: its hash is gone, it has ended, or it is in none of BullMQ's lists and sets, as after
--- the loss of some keys. A locked job is not orphaned: a worker processes it, and when that worker stops, the lock expires.
--- BullMQ moves jobs by scripts, so no job is seen between two lists.
+-- Whether no worker will process the job: its hash is gone, it has ended, or it is in none of BullMQ's lists and sets,
+-- e.g. after the loss of some keys. A locked job is not orphaned: a worker processes it, and if that worker stops, the
+-- lock expires. BullMQ moves jobs by scripts, so a job is never seen between two lists.
 local function isOrphaned(prefix, id)
   local job = prefix .. id
   if redis.call('EXISTS', job .. ':lock') == 1 then return false end

@@ -1,6 +1,6 @@
 --[[
-  Gives a run its place among the waiting runs of its organization (fair-priority.ts): those that are expected later move
-  back by one place each. The places themselves stay, so other organizations are served as before.
+  Gives a run its place among its organization's waiting runs (fair-priority.ts): runs that are expected later move back by
+  one place each. The set of places stays the same, so other organizations are not affected.
 
   KEYS[1]  runs of the organization in the order in which they are expected: a sorted set, all of score 0
   KEYS[2]  BullMQ's prioritized jobs   KEYS[3]  BullMQ's counter of prioritized jobs
@@ -9,7 +9,7 @@
 
   Returns the priority for BullMQ: the assigned one, or that of the first run that is expected later.
 ]]
--- Runs that move back, at most.
+-- Most runs to move back.
 local MAX_MOVED = 1000
 -- BullMQ's score is the priority times this, plus a counter.
 local STEP = 0x100000000
@@ -21,10 +21,10 @@ for _, other in ipairs(redis.call('ZRANGEBYLEX', KEYS[1], '(' .. ARGV[2] .. '|\2
   local run = string.sub(other, -32)
   local job = ARGV[4] .. run
   if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'processedOn') == 1 then
-    -- It has started or ended.
+    -- The run has started or ended.
     redis.call('ZREM', KEYS[1], other)
   else
-    -- Absent: its start is delayed, or it is just being added.
+    -- Absent if the run's start is delayed, or if it is just being added.
     local score = redis.call('ZSCORE', KEYS[2], run)
     if score and math.floor(score / STEP) < assigned then moved[#moved + 1] = { run = run, job = job, score = tonumber(score) } end
   end

@@ -1,5 +1,5 @@
 --[[
-  Whether a job of another organization is among the next 500.
+  Whether the next 500 jobs include one of another organization.
 
   KEYS[1]  BullMQ's prioritized jobs: a sorted set
   ARGV[1]  prefix of BullMQ's job keys   ARGV[2]  the organization

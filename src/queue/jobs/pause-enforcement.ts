@@ -13,7 +13,7 @@ import type { Execute } from './process-job.ts';
 
 /** Errors that every further call with the same key would return. */
 const REJECTED_KEY_CODES: ReadonlySet<ErrorCode> = new Set(['api.unauthorized', 'api.forbidden']);
-/** A run opened before the pause checks this often, ms, whether it is over. */
+/** How often a run that was opened before the pause checks whether the pause is over, ms. */
 const PAUSE_CHECK_INTERVAL_MS = MINUTE_MS;
 
 export interface ActivePausesPorts {
@@ -23,12 +23,12 @@ export interface ActivePausesPorts {
   readonly log: Log;
 }
 
-/** Pauses by `<org>` or `<org>/<report>`; `findPause` finds a report's. */
+/** Pauses by `<org>` or `<org>/<report>`. `findPause` finds the one for a report. */
 export type ActivePauses = ReadonlyMap<string, Pause>;
 
 /**
- * Reads the pauses. Lifts those for a rejected key that was replaced since. Where an organization has a person's pause as
- * well, the person's is returned.
+ * Reads the pauses. Lifts pauses for a rejected key that has been replaced since. If an organization also has a
+ * person's pause, returns that one.
  */
 export async function activePauses({ pauses, keyOf, log }: ActivePausesPorts): Promise<ActivePauses> {
   const active = new Map<string, Pause>();
@@ -60,7 +60,7 @@ async function liftKeyPause(
 export interface PauseEnforcementPorts extends ActivePausesPorts {
   readonly paused: Promise<ActivePauses>;
   readonly runs: RunStore;
-  /** The run's version of the report. */
+  /** The version of the report that the run uses. */
   readonly frozenOf: (order: RunOrder) => Promise<FrozenDefinition>;
   /** Whether the run's files exist, so that it makes no more API calls. */
   readonly isPublished: (order: RunOrder) => Promise<boolean>;
@@ -68,12 +68,12 @@ export interface PauseEnforcementPorts extends ActivePausesPorts {
 }
 
 /**
- * Executes one attempt of a run, unless its report or organization is paused: a scheduled run then snoozes without a call,
- * until the pause is over or its slot is too old to be caught up. A run whose key is permanently rejected pauses its
- * organization and fails, which notifies one owner; other scheduled runs with the same rejection snooze. On-demand runs are
- * always executed; one that succeeds with a reply of the service lifts the pause.
+ * Executes one attempt of a run, unless its report or organization is paused: then a scheduled run snoozes without a
+ * call, until the pause is over or its slot is too old to be caught up. A run whose key is permanently rejected pauses
+ * its organization and fails, which notifies one owner. Other scheduled runs with the same rejection snooze. On-demand
+ * runs are always executed; one that succeeds with a response from the service lifts the pause.
  *
- * @param attempt executes this version; returns the fingerprint of the key that it used as well
+ * @param attempt executes this version, and also returns the fingerprint of the key that it used
  */
 export async function executeUnlessPaused(
   order: RunOrder,
@@ -105,7 +105,7 @@ export async function executeUnlessPaused(
     : outcome;
 }
 
-/** A rejected key also pauses backfills: it would fail each of their runs, and each would notify the owner. */
+/** A rejected key also pauses backfills: each of their runs would fail, and notify the owner. */
 const isPausedBy = ({ run }: Pause, { trigger }: RunOrder): boolean =>
   trigger === 'schedule' || (trigger === 'backfill' && run !== null);
 
@@ -117,7 +117,7 @@ async function pauseForRejectedKey(
   ports: PauseEnforcementPorts,
 ): Promise<Outcome<RunResult>> {
   const { org, id: run, report } = order;
-  // The attempt resolved its key at its start. That an old key is rejected says nothing about the new one.
+  // The attempt resolved its key at its start. The rejection of an old key says nothing about the current one.
   if ((await ports.keyOf(org)) !== key) return fail(error);
   const why = `${error.message.split('\n')[0]} [${error.code}]`;
   const pause = await ports.pauses.put({ org, who: 'docket', why, since: ports.clock.now(), key, run, report: null });

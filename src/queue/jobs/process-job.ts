@@ -31,7 +31,7 @@ import {
 } from './retry-policy.ts';
 import { MAX_RUN_ATTEMPTS, parseRunJob } from './run-queue.ts';
 
-/** Renews the lock of a run. Resolves with ms for which it is held from the call on; 0: it is lost. Rejects when Redis is unreachable. */
+/** Renews a run's lock. Resolves to the ms for which it is held, 0 if it is lost. Rejects when Redis is unreachable. */
 export type ConfirmLock = () => Promise<number>;
 
 /** Executes one attempt of a run. Returns soon after `signal` aborts. */
@@ -40,55 +40,55 @@ export type Execute = (
   context: {
     readonly signal: AbortSignal;
     readonly observe: OnRunEvent;
-    /** From 1; a snooze is no attempt. */
+    /** Counts from 1. A snooze is not an attempt. */
     readonly attempt: number;
     readonly lastAttempt: boolean;
-    /** No attempt has begun before: nothing is stored of the run. */
+    /** Set if no earlier attempt has begun, so that nothing of the run is stored. */
     readonly fresh?: boolean;
     /**
-     * Resolves when the record says that the run is running, rejects when it may not: to be awaited before anything is done,
-     * beside what the attempt reads first. Absent without a record.
+     * Resolves once the record says that the run is running; rejects if it must not run. Await it before doing anything
+     * except the attempt's first reads. Absent without a record.
      */
     readonly marked?: Promise<void>;
-    /** The held run was released: it is delivered as it is. */
+    /** Set if the run was held and then released: it is delivered as it is. */
     readonly released?: boolean;
-    /** Epoch ms at which a person last asked for an attempt, e.g. by a retry. Absent: nobody did. */
+    /** Epoch ms at which a person last requested an attempt, e.g. by a retry. Absent: nobody did. */
     readonly askedAt?: number | undefined;
     readonly confirmLock?: ConfirmLock;
   },
 ) => Promise<Outcome<RunResult>>;
 
-/** What one attempt needs of its worker. */
+/** What an attempt needs from its worker. */
 export interface ProcessJobPorts {
   readonly store: RunStore;
   readonly live: LiveProgressStore;
   readonly execute: Execute;
-  /** Receives all events of the runs executed here. */
+  /** Receives all events of the runs that this worker executes. */
   readonly observe?: (order: RunOrder, event: RunEvent) => void;
-  /** A run has failed permanently. Called after its record is written, at most once a run. */
+  /** Called when a run has failed permanently, after its record is written. At most once per run. */
   readonly onTerminal?: (order: RunOrder, error: DocketError) => Promise<void>;
   /**
-   * Reopens a run that waits for people, if its review has an event that the attempt did not know; true: it is queued again.
-   * Called after its record is written.
+   * Reopens a run that waits for people, if its review has an event that the attempt did not see. True: the run is
+   * queued again. Called after the record is written.
    */
   readonly continueReview?: ((order: RunOrder, review: ReviewProgress) => Promise<boolean>) | undefined;
-  /** Ms since then in which deliveries of the organization were stopped: `deadline` stands still. Absent: they never are. */
+  /** Ms since `from` in which the organization's deliveries were stopped: `deadline` excludes them. Absent: never. */
   readonly stoppedMs?: ((org: string, from: number) => Promise<number>) | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Worker crashes (out of memory, killed) without progress in between after which a run fails. Default: 3. */
+  /** A run fails after this many worker crashes (out of memory, killed) without progress in between. Default: 3. */
   readonly maxCrashes: number;
-  /** Ms before the next attempt, after `attempts` failed ones, the last one with this error. */
+  /** Delay before the next attempt, ms, after `attempts` failed attempts, the last one with this error. */
   readonly backoff: (attempts: number, failure?: RetryReason) => number;
 }
 
 const MIN_SNOOZE_MS = 100;
 
-/** A run that this worker executes. */
+/** A run that this worker is executing. */
 export interface ActiveRun {
   readonly controller: AbortController;
   readonly confirmLock: ConfirmLock;
-  /** Why it has to stop: the worker shuts down, another worker has its lock, it was cancelled, or its deadline is over. */
+  /** Why it must stop: the worker shuts down, another worker has its lock, it was cancelled, or its deadline passed. */
   stopReason?: 'stopping' | 'lost' | 'cancelled' | 'deadline';
 }
 
@@ -99,13 +99,13 @@ export function requestStop(run: ActiveRun, reason: NonNullable<ActiveRun['stopR
   run.controller.abort(new DocketError('run.cancelled', message));
 }
 
-/** Ends the job of a run whose record cannot be written. Its state stays as it is; only the log has the error. */
+/** Ends the job of a run whose record cannot be written. The record keeps its state, so only the log has the error. */
 function unrecoverableError(run: string, error: DocketError, log: Log): UnrecoverableError {
   log.error('Run failed permanently', { run, ...errorFields(error) });
   return new UnrecoverableError(error.code);
 }
 
-/** The record of a job's run; undefined when the run has ended. Throws `UnrecoverableError` for a job that cannot be processed. */
+/** The record of a job's run; undefined if the run has ended. Throws `UnrecoverableError` for an unprocessable job. */
 export async function loadRecord(job: Job, ports: ProcessJobPorts): Promise<RunRecord | undefined> {
   let run: string;
   try {
@@ -121,7 +121,7 @@ export async function loadRecord(job: Job, ports: ProcessJobPorts): Promise<RunR
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (isRedisOutage(error)) throw error;
-    // An unreadable record would be retried forever. Under a key of the wrong type, no state can be written.
+    // An unreadable record would be retried forever. If the key has the wrong type, no state can be written.
     if (error.code === 'redis.wrong_type') throw unrecoverableError(run, error, ports.log);
     return failPermanently(run, undefined, error, {}, ports);
   }
@@ -134,10 +134,10 @@ export async function loadRecord(job: Job, ports: ProcessJobPorts): Promise<RunR
 }
 
 /**
- * Executes one attempt of a run. The only place where an outcome becomes a BullMQ verb: returning completes the job,
- * `DelayedError` delays it, `RetryLater` spends an attempt, `UnrecoverableError` fails it.
+ * Executes one attempt of a run. Only here does an outcome become a BullMQ verb: returning completes the job,
+ * `DelayedError` delays it, `RetryLater` uses an attempt, `UnrecoverableError` fails it.
  *
- * The record is written before the verb: after a crash between the two, the job is processed again.
+ * The record is written before the verb, so that the job is processed again after a crash between the two.
  */
 export async function processRun(
   job: Job,
@@ -157,7 +157,7 @@ export async function processRun(
     logEvent(event);
     ports.observe?.(record, event);
   };
-  /** Updates the record of a run that continues. Ends the run when it was cancelled. */
+  /** Updates the record of a run that continues. Ends the run if it was cancelled. */
   const update = async (change: Partial<MutableRunFields>): Promise<void> => {
     await store.update(id, change).catch((thrown: unknown) => {
       const error = toDocketError(thrown);
@@ -179,7 +179,7 @@ export async function processRun(
   if (activeRun.stopReason === 'stopping') return requeue({});
   const startedAt = record.startedAt ?? clock.now();
   const deadlineMs = deadlineMsOf(record);
-  /** The deadline, later by the time in which deliveries were stopped. If stops cannot be read, it has not passed yet. */
+  /** The deadline, extended by the time of delivery stops. If these cannot be read, it has not passed yet. */
   const deadlineNow = async (): Promise<number> => {
     const due = startedAt + deadlineMs;
     if (clock.now() < due) return due;
@@ -231,21 +231,21 @@ export async function processRun(
     confirmLock: activeRun.confirmLock,
   };
   const execute = async () => ports.execute(record, context);
-  // Where the record could not be written, that is the error, regardless of the attempt that waited for it.
+  // If the record could not be written, that error counts, whatever the attempt that waited for it returns.
   const [outcome] = await Promise.all([
     execute().catch((thrown: unknown) => fail(toDocketError(thrown))),
     marked,
   ]).finally(() => {
-    // The explicit reason avoids creating an error with its stack.
+    // The explicit reason avoids creating an error with a stack.
     finished.abort(null);
   });
   const changes = await progress.finish(activeRun.stopReason === 'lost');
   const waitedMs = (changes.tokenWaitMs ?? record.tokenWaitMs) - record.tokenWaitMs;
   if (waitedMs > 0) observe({ type: 'waited', ms: waitedMs });
-  // Read now: it may have been set during the attempt.
+  // Read only now: it may have been set during the attempt.
   const { stopReason }: ActiveRun = activeRun;
   if (stopReason === 'lost') {
-    // Another worker has the job: neither the record nor the queue is changed.
+    // Another worker has the job, so neither the record nor the queue is changed.
     log.warn('The run was taken over by another worker');
     throw new Error('lock lost');
   }
@@ -255,7 +255,7 @@ export async function processRun(
     await store.update(id, { ...rest, ...resultFields(outcome.value, counted), finishedAt: clock.now() });
     log.info('Run ended', { state: outcome.value.state, ms: clock.now() - startedAt, count: counted.made });
     observe({ type: 'finished', state: outcome.value.state });
-    // The record was running while the event was appended: its writer could not reopen the run.
+    // The record was `running` when the event was appended, so the event's writer could not reopen the run.
     const { review } = outcome.value;
     if (review !== undefined && (await ports.continueReview?.(record, review))) return delayJob(clock.now());
     return;
@@ -271,7 +271,7 @@ export async function processRun(
   if (stopReason === 'stopping' && outcome.kind !== 'snooze') return requeue(changes);
   switch (outcome.kind) {
     case 'snooze': {
-      // Another machine's clock may have computed `until`; one that is behind must not cause a busy loop.
+      // Another machine's clock may have computed `until`. If that clock is behind, it must not cause a busy loop.
       const until = Math.max(Math.min(outcome.until, deadline + 1), clock.now() + MIN_SNOOZE_MS);
       await update({ ...changes, state: 'waiting', until, waitingFor: { until, why: outcome.why } });
       log.debug('Run snoozed', { until: new Date(until).toISOString(), why: outcome.why });

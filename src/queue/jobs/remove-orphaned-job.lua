@@ -1,14 +1,14 @@
 --[[
-  Removes what is left of a job that nothing will process.
+  Removes the remains of a job that no worker will process.
 
   KEYS[1]  prefix of the queue's keys   ARGV[1]  id of the job
 
-  Returns 1, or 0 when the job is live.
+  Returns 1, or 0 if the job is live.
 ]]
 -- @include ./is-orphaned.lua
 local prefix, id = KEYS[1], ARGV[1]
 if not isOrphaned(prefix, id) then return 0 end
--- An id without its hash may be in several of them; each would start the run once.
+-- An id without a hash may be in several of them, and each would start the run once.
 for _, set in ipairs({ 'prioritized', 'delayed', 'waiting-children', 'completed', 'failed' }) do
   redis.call('ZREM', prefix .. set, id)
 end

@@ -3,19 +3,19 @@ import { SECOND_MS } from '../../base/time.ts';
 import { isInlineRun, type RunCursor, type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
 import { cancelIfIdle, type QueuedRuns } from '../runs/cancel-run.ts';
 
-/** A younger run may still be being enqueued. */
+/** A younger run may still be in the middle of being enqueued. */
 const MIN_AGE_MS = 30 * SECOND_MS;
 /** Runs per scan. */
 const BATCH_SIZE = 10_000;
 
 /**
- * Requeues runs without a job: the process that opened them crashed before it added one, or Redis lost the job. Each call
- * scans a batch of the unfinished runs, oldest first, and returns how many it requeued; the next call continues behind it,
- * and starts again after the last run.
+ * Requeues runs without a job: the process that opened them crashed before adding one, or Redis lost the job. Each call
+ * scans a batch of the unfinished runs, oldest first, and returns how many it requeued. The next call continues behind
+ * it, and starts again after the last run.
  */
 export function createOrphanRequeuer(ports: QueuedRuns, batchSize = BATCH_SIZE): () => Promise<number> {
   let after: RunCursor | undefined;
-  // Runs in the state `running` without a live job: of this round through all runs, and of the one before.
+  // Runs in state `running` without a live job, in this round through all runs and in the previous one.
   let suspects = new Set<string>();
   let suspectsBefore = new Set<string>();
   const confirmed = ({ id, state }: RunRecord): boolean => {
@@ -32,13 +32,13 @@ export function createOrphanRequeuer(ports: QueuedRuns, batchSize = BATCH_SIZE):
   };
 }
 
-/** One scan of the oldest runs, without waiting a round to confirm running ones. */
+/** Scans the oldest runs once. Does not wait a round to confirm running ones. */
 export const requeueOrphans = async (ports: QueuedRuns): Promise<number> =>
   requeueBatch(await ports.runs.unfinished(ports.clock.now() - MIN_AGE_MS, BATCH_SIZE), () => true, ports);
 
 /**
- * @param confirmed whether to requeue a run without a live job. A worker that lost its lock notices it within half a minute;
- * until then it continues the run, and no other worker may start it.
+ * @param confirmed whether to requeue a running run without a live job. A worker that lost its lock notices that within
+ * half a minute. Until then it continues the run, and no other worker may start it.
  */
 async function requeueBatch(
   open: readonly RunCursor[],
@@ -47,7 +47,7 @@ async function requeueBatch(
 ): Promise<number> {
   const { runs, queue, log } = ports;
   if (open.length === 0) return 0;
-  /** An unreadable record must not block the others; its worker, or a newer Docket's, ends it. */
+  /** An unreadable record must not block the others. Its worker, or a newer Docket's, ends it. */
   const each = async (id: string, step: (record: RunRecord) => Promise<void>): Promise<void> => {
     try {
       const record = await runs.get(id);
@@ -58,7 +58,7 @@ async function requeueBatch(
       log.error('A run could not be requeued', { run: id, error: error.toJSON() });
     }
   };
-  // Runs that were snoozed at the moment at which their cancellation was requested.
+  // Runs that snoozed at the moment when their cancellation was requested.
   for (const id of await runs.cancelRequested(open.map((run) => run.id))) {
     await each(id, async (record) => {
       await cancelIfIdle(record, ports);
@@ -66,9 +66,9 @@ async function requeueBatch(
   }
   let requeued = 0;
   for (const id of await queue.findOrphaned(open.map((run) => run.id))) {
-    // Read after the queue: a run that ended in between wrote its record first.
+    // Read after the queue: a run that ended in between has written its record first.
     await each(id, async (record) => {
-      // Inline runs have no job; `failAbandoned` ends those whose process stopped.
+      // Inline runs have no job. `failAbandoned` ends those whose process stopped.
       if (record.cancel !== null || isInlineRun(record) || !confirmed(record)) return;
       if (record.state !== 'queued') await runs.update(id, { state: 'queued', until: null });
       await queue.requeue(record);

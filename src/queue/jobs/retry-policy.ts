@@ -9,8 +9,8 @@ interface BackoffPolicy {
 
 const DEFAULT_POLICY: BackoffPolicy = { initialMs: 30 * SECOND_MS, maxMs: 15 * MINUTE_MS };
 /**
- * Backoff by error code, where the default does not fit. A target that defers (greylisting, a full mailbox) needs minutes;
- * an unreachable Redis or archive usually returns within seconds.
+ * Backoff by error code, for codes that the default does not fit. A target that defers (greylisting, a full mailbox)
+ * needs minutes; an unreachable Redis or archive usually returns within seconds.
  */
 const POLICIES: Partial<Record<ErrorCode, BackoffPolicy>> = {
   'api.throttled': { initialMs: MINUTE_MS, maxMs: 15 * MINUTE_MS },
@@ -29,15 +29,15 @@ const STORAGE_POLICY: BackoffPolicy = { initialMs: 10 * SECOND_MS, maxMs: 5 * MI
 /** The part of an error that decides the delay. */
 export interface RetryReason {
   readonly code: ErrorCode;
-  /** How long the service asked to wait, ms. */
+  /** `Retry-After` of the service, ms. */
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * Exponential backoff, ms. Half of it is jittered, so that runs which failed together do not retry together. Never shorter
+ * Exponential backoff, ms. Half of it is random, so that runs that failed together do not retry together. Never shorter
  * than the service's `Retry-After`.
  *
- * @param attempts failed attempts, from 1
+ * @param attempts number of failed attempts, at least 1
  * @param random from 0 to 1, e.g. `Math.random()`
  */
 export function retryDelayMs(attempts: number, random: number, failure?: RetryReason): number {
@@ -47,8 +47,8 @@ export function retryDelayMs(attempts: number, random: number, failure?: RetryRe
 }
 
 /**
- * Ms for which a run waits for its storage: a quarter of the time since its start, half of it jittered. A short outage costs
- * seconds; during a long one, storage is not polled by every run.
+ * How long a run waits for its storage, ms: a quarter of the time since its start, half of that random. A short outage
+ * costs seconds, and in a long outage runs seldom poll the storage.
  */
 export function storageRetryDelayMs(sinceStartMs: number, random: number): number {
   const { initialMs, maxMs } = STORAGE_POLICY;
@@ -56,7 +56,9 @@ export function storageRetryDelayMs(sinceStartMs: number, random: number): numbe
   return Math.round(delay / 2 + (delay / 2) * random);
 }
 
-/** Thrown to BullMQ to retry a failed attempt after `delayMs`. Carries the error's code alone: BullMQ stores it. */
+/**
+ * Thrown to BullMQ to retry a failed attempt after `delayMs`. Contains only the error's code, because BullMQ stores it.
+ */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater';
   readonly delayMs: number;
@@ -67,14 +69,14 @@ export class RetryLater extends Error {
   }
 }
 
-/** A run that makes progress each time fails as well after this many times `maxCrashes`. */
+/** A run that makes progress each time still fails after this many times `maxCrashes`. */
 const TOTAL_CRASH_FACTOR = 4;
-/** For runs that older versions opened. */
+/** For runs opened by older versions. */
 const DEFAULT_DEADLINE_MS = DAY_MS;
 
 export const deadlineMsOf = ({ deadlineMs }: RunOrder): number => deadlineMs ?? DEFAULT_DEADLINE_MS;
 
-/** @param all workers that crashed with the run since its job was added */
+/** @param all number of workers that crashed with the run since its job was added */
 export function countCrashes({ losses, calls, deliveries, tokenWaitMs }: RunRecord, all: number): WorkerCrashes {
   const far = calls.made + deliveries.length + tokenWaitMs;
   // A job that was added again counts from 0.
@@ -90,7 +92,7 @@ export const poisonError = ({ all, stuck }: WorkerCrashes): DocketError =>
     next: 'Check the memory of the workers, their logs and the size of the report, then retry it.',
   });
 
-/** @param last the last error, or the reason of the last snooze */
+/** @param last the last error, or the reason for the last snooze */
 export const deadlineError = (deadlineMs: number, last?: string): DocketError =>
   new DocketError('run.deadline', 'The run exceeded its deadline.', {
     expected: `an end within ${Math.round(deadlineMs / MINUTE_MS)} minutes of its first start`,

@@ -12,27 +12,27 @@ import { openQueue, RUN_QUEUE_NAME } from '../bullmq.ts';
 import { assignFairPriority, countByPriority, takePlace } from './fair-priority.ts';
 
 /**
- * Attempts before a run fails permanently; a snooze is none. With the backoff they last between one and two hours, longer
- * than most outages of the API or of a mail server.
+ * Attempts before a run fails permanently. Snoozes do not count. With the backoff they take between one and two hours,
+ * longer than most outages of the API or a mail server.
  */
 export const MAX_RUN_ATTEMPTS = 12;
 
-/** A job's data; its name is the organization. Everything else is in the run record, which only Docket writes. */
+/** A job's data. The job's name is the organization. Everything else is in the run record, which only Docket writes. */
 const runJobSchema = z.object({ run: z.string().regex(/^[0-9a-f]{32}$/) });
 
 const HOUR_S = 3_600;
 const JOB_OPTIONS: JobsOptions = {
   attempts: MAX_RUN_ATTEMPTS,
-  // The worker computes the delay and passes it in the error it throws.
+  // The worker computes the delay, and passes it in the error that it throws.
   backoff: { type: 'custom' },
   removeOnComplete: { age: 24 * HOUR_S, count: 1_000 },
   removeOnFail: { age: 7 * 24 * HOUR_S, count: 5_000 },
-  // A stack trace may quote values. The record has the error.
+  // A stack trace may quote values, and the record already has the error.
   stackTraceLimit: 0,
   sizeLimit: 256,
 };
 
-/** Jobs by state: snoozed and retried runs are `delayed`; `failed` jobs are kept for a week. */
+/** Jobs by state. Snoozed and retried runs are `delayed`. `failed` jobs are kept for a week. */
 export interface QueueCounts {
   readonly waiting: number;
   readonly active: number;
@@ -43,7 +43,7 @@ export interface QueueCounts {
 export type EnqueueRequest = Pick<RunOrder, 'id' | 'org' | 'priority' | 'traceparent'> &
   Partial<Pick<RunOrder, 'report' | 'slot' | 'trigger' | 'lateAfterMs'>>;
 
-/** Ids per script call, which blocks Redis meanwhile. */
+/** Ids per script call. Redis is blocked during a call. */
 const BATCH_SIZE = 500;
 
 const FIND_ORPHANED = loadLuaScript('./find-orphaned-jobs.lua', import.meta.url);
@@ -61,12 +61,12 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     opened ??= open();
     return opened;
   };
-  // BullMQ connects once. A queue that was opened while Redis was unreachable, or while this process was too busy to read the
-  // reply, reports that error forever. So a new queue is opened to see whether the error still holds.
+  // BullMQ connects only once. A queue opened while Redis was unreachable, or while this process was too busy to read
+  // the reply, reports that error forever. So a new queue is opened to see whether the error persists.
   let connected: Queue | undefined;
   const readyQueue = async (again = true): Promise<Queue> => {
     const current = queueNow();
-    // BullMQ would wait for a server that is away; this fails at once.
+    // BullMQ would wait for an unreachable server; this fails at once.
     if (connected !== current) await redis.ping();
     try {
       await current.waitUntilReady();
@@ -88,7 +88,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       order,
     );
   };
-  /** Scheduled runs are served in the order in which their readers expect them. */
+  /** Scheduled runs start in the order in which their readers expect them. */
   const placeInOrder = async (order: EnqueueRequest, assigned: number, queue: Queue): Promise<number> => {
     const { id, org, report, slot, trigger, priority, lateAfterMs } = order;
     if (trigger !== 'schedule' || priority !== 'scheduled' || report === undefined || slot === undefined)
@@ -111,17 +111,17 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
         jobId: order.id,
         priority,
         delay: delayMs,
-        // In the format of BullMQ's telemetry. Keeps a requeued job in the trace of its run.
+        // In the format of BullMQ's telemetry. Keeps a requeued job in its run's trace.
         ...(traceparent === undefined ? {} : { telemetry: { metadata: JSON.stringify({ traceparent }) } }),
       },
     );
   };
   return {
-    /** Assigns a run without a job its place in line. Pass the result to `enqueue`, which otherwise assigns it. */
+    /** Assigns a place in line to a run without a job. Pass the result to `enqueue`, which otherwise assigns one. */
     assignPlace: mapped(assignPlace),
     /** Adds a job for the run, unless it has one. */
     enqueue: mapped(add),
-    /** Finds the runs without a live job: they have none, one that has ended, or one that is in no list of BullMQ. */
+    /** Finds runs without a live job: without any, with an ended one, or with one that is in none of BullMQ's lists. */
     findOrphaned: mapped(async (ids: readonly string[]): Promise<readonly string[]> => {
       const orphaned: string[] = [];
       for (const batch of batchesOf(ids, BATCH_SIZE)) {
@@ -129,19 +129,19 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       }
       return orphaned;
     }),
-    /** Adds a job for a run whose job ended or was lost. A live job stays as it is. */
+    /** Adds a job for a run whose job has ended or was lost. A live job stays as it is. */
     requeue: mapped(async (order: EnqueueRequest) => {
       // `add` does nothing while remains of a job with this id exist.
       await runLuaScript(redis, REMOVE_ORPHANED, [queueNow().toKey('')], [order.id]);
       await add(order);
     }),
-    /** Removes the run's job; false while a worker processes it. */
+    /** Removes the run's job. False while a worker processes it. */
     remove: mapped(async (id: string) => (await (await readyQueue()).remove(id)) === 1),
-    /** Ends the wait of the run's job now; false where it does not wait. */
+    /** Ends the wait of the run's job now. False if it does not wait. */
     promote: mapped(async (id: string): Promise<boolean> => {
       const job: Job | undefined = await (await readyQueue()).getJob(id);
       if (job === undefined || !(await job.isDelayed())) return false;
-      // A worker may have taken it meanwhile.
+      // A worker may have taken the job meanwhile.
       return job.promote().then(
         () => true,
         async (thrown: unknown) => ((await job.isDelayed()) ? Promise.reject(thrown) : false),
@@ -153,14 +153,14 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
       const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counted;
       return { waiting: waiting + prioritized, active, delayed, failed };
     }),
-    /** Runs that wait for a worker, by priority. */
+    /** Counts the runs that wait for a worker, by priority. */
     waitingByPriority: mapped(() => countByPriority(redis, { prioritized: queueNow().toKey('prioritized') })),
     close: async () => opened?.close(),
   };
 }
 export type RunQueue = ReturnType<typeof runQueue>;
 
-/** Reads a job's data. Throws `internal.defect` for a job that Docket did not create. */
+/** Parses a job's data. Throws `internal.defect` for a job that Docket did not create. */
 export function parseRunJob(data: unknown): { readonly run: string } {
   const parsed = runJobSchema.safeParse(data);
   if (parsed.success) return parsed.data;

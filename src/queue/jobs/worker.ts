@@ -19,23 +19,23 @@ export interface WorkerOptions extends Omit<ProcessJobPorts, 'live' | 'maxCrashe
   /** A worker's client (`openRedis(url, 'worker')`); the caller closes it. */
   readonly connection: RedisClient;
   readonly prefix: string;
-  /** Over a worker's client as well: it waits while Redis restarts instead of failing the run. */
+  /** Uses a worker's client too, so that it waits while Redis restarts instead of failing the run. */
   readonly store: RedisRunStore;
-  /** Runs executed at the same time in this process. */
+  /** How many runs this process executes at the same time. */
   readonly concurrency: number;
   readonly maxCrashes?: number;
   readonly backoff?: ProcessJobPorts['backoff'];
-  /** For BullMQ's own spans; none when absent. */
+  /** For BullMQ's own spans. Absent: none. */
   readonly telemetry?: QueueTelemetry | undefined;
-  /** Ms for which a lock is held without renewal, and between checks for jobs whose worker has stopped. */
+  /** How long a lock is held without renewal, and how often to check for jobs whose worker has stopped, both in ms. */
   readonly lock?: { readonly durationMs: number; readonly stalledIntervalMs: number };
 }
 
-/** For an aborted run to return, ms. */
+/** Time for an aborted run to return, ms. */
 const ABORT_TIMEOUT_MS = 3_000;
-/** Between checks whether an active run was cancelled. */
+/** How often to check whether an active run was cancelled, ms. */
 const CANCEL_POLL_INTERVAL_MS = 1_000;
-/** Delay of a run that yields its slot to other organizations. */
+/** Delay of a run that yields its slot to other organizations, ms. */
 const YIELD_DELAY_MS = 1_000;
 
 /** Processes the queue of runs until it is closed. */
@@ -57,7 +57,7 @@ export function startWorker(options: WorkerOptions) {
     if (activeRun !== undefined) requestStop(activeRun, reason, message);
   };
 
-  // One read a second while runs are active, however many.
+  // One read a second while runs are active, however many there are.
   const closing = new AbortController();
   let polling = false;
   const pollCancellations = async (): Promise<void> => {
@@ -80,7 +80,7 @@ export function startWorker(options: WorkerOptions) {
     }
   };
 
-  // Jobs of this process by organization. Counted before the first await, so that no two take the last slot.
+  // This process's jobs by organization. Counted before the first await, so that two jobs cannot take the last slot.
   const jobsByOrg = new Map<string, number>();
   const jobs = `${redisKeys(options.prefix).bull}:${RUN_QUEUE_NAME}:`;
   const mustYield = async (org: string): Promise<boolean> =>
@@ -114,7 +114,7 @@ export function startWorker(options: WorkerOptions) {
         activeRun.stopReason ??= 'lost';
         return 0;
       },
-      // BullMQ may still deliver the job that it was waiting for when the worker began to close.
+      // While the worker closes, BullMQ may still deliver the job that it was waiting for.
       ...(stopping ? { stopReason: 'stopping' as const } : {}),
     };
     activeRuns.set(record.id, activeRun);
@@ -126,7 +126,7 @@ export function startWorker(options: WorkerOptions) {
     } catch (thrown) {
       throw toBullMqError(thrown, record, log);
     } finally {
-      // Unless this worker took the job again before it noticed the loss of the lock.
+      // This worker may have taken the job again before it noticed that the lock was lost.
       if (activeRuns.get(record.id) === activeRun) activeRuns.delete(record.id);
       if (activeRuns.size === 0) idle?.();
     }
@@ -139,7 +139,7 @@ export function startWorker(options: WorkerOptions) {
     ...(options.telemetry === undefined ? {} : { telemetry: options.telemetry }),
     lockDuration: lock.durationMs,
     stalledInterval: lock.stalledIntervalMs,
-    // `maxCrashes` decides instead: Docket writes the record of the failed run.
+    // `maxCrashes` decides instead, so that Docket writes the record of the failed run.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
     settings: {
       backoffStrategy: (attempts, _type, error) =>
@@ -165,12 +165,12 @@ export function startWorker(options: WorkerOptions) {
   return {
     /** Number of active runs. */
     active: () => activeRuns.size,
-    /** Whether it takes more jobs. */
+    /** Whether the worker takes more jobs. */
     isAccepting: () => !stopping && worker.isRunning(),
-    /** Resolves when the worker starts taking jobs. */
+    /** Resolves once the worker takes jobs. */
     ready: () => withRedisErrors(options.connection, async () => void (await worker.waitUntilReady())),
     /**
-     * Takes no more jobs and waits up to `graceMs` for the active ones. Then aborts and requeues them without spending an
+     * Takes no more jobs, and waits up to `graceMs` for the active ones. Then aborts and requeues them without using an
      * attempt; another worker continues at their checkpoint. Never waits much longer than `graceMs`.
      */
     close: async (graceMs: number): Promise<void> => {
@@ -189,8 +189,8 @@ export function startWorker(options: WorkerOptions) {
 export type RunWorker = ReturnType<typeof startWorker>;
 
 /**
- * The error for BullMQ when an attempt could not write its end. A permanent one, such as a Redis key of the wrong type, ends
- * the job; the record cannot be updated.
+ * The error for BullMQ if an attempt could not record its end. A permanent error, e.g. a Redis key of the wrong type,
+ * ends the job, but its record cannot be updated.
  */
 function toBullMqError(thrown: unknown, { id: run, org, report }: RunOrder, log: Log): unknown {
   if (!(thrown instanceof DocketError) || thrown.retryable) return thrown;

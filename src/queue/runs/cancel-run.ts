@@ -12,7 +12,7 @@ import {
 import type { RunQueue } from '../jobs/run-queue.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
-/** The runs in Redis and their jobs. */
+/** The runs in Redis, with their jobs. */
 export interface QueuedRuns {
   readonly runs: RedisRunStore;
   readonly queue: RunQueue;
@@ -20,14 +20,14 @@ export interface QueuedRuns {
   readonly log: Log;
 }
 
-/** For the run's worker, which polls every second, ms. */
+/** How long to wait for the run's worker, which polls every second, ms. */
 const CANCEL_TIMEOUT_MS = 3 * SECOND_MS;
 const CANCEL_POLL_INTERVAL_MS = 100;
 
 /**
- * Cancels a run. A waiting run ends at once. A run that a worker executes stops before its next step, after the delivery in
- * progress is settled; this function returns its record after three seconds at most, with `cancel` set and maybe still
- * `running`. Cancelling again changes nothing.
+ * Cancels a run. A waiting run ends at once. A run that a worker executes stops before its next step, after the current
+ * delivery is settled. This function returns its record after at most three seconds, with `cancel` set and possibly
+ * still `running`. Cancelling again changes nothing.
  *
  * Throws `run.not_found`, and `run.conflict` for a run that ended otherwise.
  */
@@ -43,14 +43,16 @@ export async function cancelRun(id: string, { by, reason }: DecisionAuthor, port
   for (let record = requested; ; record = (await runs.get(id)) ?? record) {
     if (record.state === 'cancelled') return record;
     if (TERMINAL_STATES.has(record.state)) throw alreadyEndedError(record);
-    // A worker that is snoozing it releases its job soon.
+    // The worker that snoozes the run will release its job soon.
     if (await cancelIfIdle(record, ports)) continue;
     if (clock.now() >= until) return record;
     await clock.sleep(CANCEL_POLL_INTERVAL_MS);
   }
 }
 
-/** Ends a run with a requested cancellation that no process executes; false while a worker or its command does. */
+/**
+ * Ends a run with a requested cancellation if no process executes it. False while a worker or the run's command does.
+ */
 export async function cancelIfIdle(record: RunRecord, { runs, queue, clock, log }: QueuedRuns): Promise<boolean> {
   if (record.cancel === null || isInlineRun(record) || !(await queue.remove(record.id))) return false;
   const error = cancelledError(record.cancel).toJSON();

@@ -10,7 +10,7 @@ export const LEASE_DURATION_MS = 2 * MINUTE_MS;
 const SCRIPT = loadLuaScript('./scripts/inline-leases.lua', import.meta.url);
 
 /**
- * Leases of the runs that commands execute themselves. Expiry counts by the server's clock. Throws `redis.unreachable`.
+ * Keeps leases of runs that commands execute themselves. They expire by the server's clock. Throws `redis.unreachable`.
  *
  * @param leaseMs for tests
  */
@@ -23,7 +23,7 @@ export function redisInlineLeases(
   const runScript = mapped((...args: (string | number)[]) => runLuaScript(redis, SCRIPT, [inline], args));
   return {
     take: async (run: string) => void (await runScript('take', run, leaseMs)),
-    /** False without a lease: the run was ended as abandoned, or Redis lost the lease. */
+    /** Returns false without a lease: the run was ended as abandoned, or Redis lost the lease. */
     renew: async (run: string) => (await runScript('renew', run, leaseMs)) === 1,
     release: mapped(async (run: string) => void (await redis.zrem(inline, run))),
     /** Runs whose lease has expired. */

@@ -15,7 +15,7 @@ import { createProgressRecorder, resultFields } from './progress-recorder.ts';
 import { cancelledError, type RedisRunStore } from './run-store.ts';
 
 const LEASE_RENEW_INTERVAL_MS = 15_000;
-/** Between checks whether the run was cancelled. */
+/** How often to check whether the run was cancelled. */
 const CANCEL_POLL_INTERVAL_MS = 1_000;
 const BATCH_SIZE = 100;
 
@@ -28,7 +28,7 @@ export interface InlineRunPorts {
   readonly log: Log;
 }
 
-/** Executes the run; returns soon after `signal` aborts. */
+/** Executes the run. Returns soon after `signal` aborts. */
 export type InlineWork = (context: {
   readonly signal: AbortSignal;
   readonly observe: OnRunEvent;
@@ -36,9 +36,9 @@ export type InlineWork = (context: {
 }) => Promise<Outcome<RunResult>>;
 
 /**
- * Executes a run in this process and records it as workers do (state, progress, end), so that it is listed, its deliveries
- * can be decided, and a worker can retry it. Meanwhile a lease keeps workers from it; `failAbandoned` ends the run when the
- * lease expires. Throws `redis.unreachable`.
+ * Executes a run in this process, and records it as workers do (state, progress, end), so that it is listed, its
+ * deliveries can be decided, and a worker can retry it. Meanwhile a lease keeps workers away from it. If the lease
+ * expires, `failAbandoned` ends the run. Throws `redis.unreachable`.
  */
 export async function recordInlineRun(
   order: RunOrder,
@@ -50,7 +50,7 @@ export async function recordInlineRun(
   const { runs, definitions, leases, live, clock, log } = ports;
   const { id } = order;
   await definitions.put(frozen);
-  // Before the record: `failAbandoned` finds runs by their lease alone.
+  // Before the record, because `failAbandoned` finds runs only by their lease.
   await leases.take(id);
   const { record } = await runs.open(order);
   await runs.update(id, { state: 'running', startedAt: clock.now(), starts: 1, attempts: 1 });
@@ -83,13 +83,13 @@ export async function recordInlineRun(
     });
     await leases.release(id);
   } catch (thrown) {
-    // The lease stays: after it expires, `failAbandoned` ends the record.
+    // The lease stays: once it has expired, `failAbandoned` ends the record.
     log.error('The end of the run could not be written', { run: id, error: toDocketError(thrown).toJSON() });
   }
   return outcome;
 }
 
-/** Whether the run belongs to the workers now: its lease expired, it was ended, and a person retried it. */
+/** Whether the run now belongs to workers: its lease expired, it was ended, and a person retried it. */
 async function isTakenOver(id: string, runs: RedisRunStore): Promise<boolean> {
   const record = await runs.get(id);
   return record !== undefined && !isInlineRun(record);
@@ -110,7 +110,9 @@ function finalFields(
   return { state: 'cancelled', error: error.toJSON(), until: null };
 }
 
-/** Renews the lease and polls for a cancellation until `finished` aborts. Both abort `stop`. */
+/**
+ * Renews the lease and polls for a cancellation, until `finished` aborts. A lost lease or a cancellation aborts `stop`.
+ */
 async function watchLease(
   id: string,
   { runs, leases, clock }: InlineRunPorts,
@@ -130,7 +132,7 @@ async function watchLease(
         if (!(await leases.renew(id))) stop.abort(abandonedError());
       }
     } catch {
-      // Redis is unreachable: the next poll may succeed, and the ledger fails the run if needed.
+      // If Redis is unreachable, the next poll may succeed, and the ledger fails the run if necessary.
     }
   }
 }
@@ -144,15 +146,16 @@ export interface AbandonedPorts {
   readonly runs: RedisRunStore;
   readonly leases: InlineLeases;
   readonly noticeOutbox: NoticeOutbox;
-  /** The run's ledger rows, after those being sent were set to `unknown`. */
+  /** Sets the rows that are being sent to `unknown`, and returns all ledger rows of the run. */
   readonly rowsAtEnd: (order: RunOrder) => Promise<readonly DeliveryRow[]>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Ends inline runs whose process stopped: as failed, with a notice to the owner, or as cancelled where that was requested.
- * Deliveries in progress become `unknown` and need a decision. A periodic task; returns how many runs it ended.
+ * Ends inline runs whose process stopped: as cancelled if that was requested, otherwise as failed with a notice to the
+ * owner. Deliveries in progress become `unknown` and need a decision. Run it periodically. Returns how many runs it
+ * ended.
  */
 export async function failAbandoned(ports: AbandonedPorts): Promise<number> {
   const { leases, log } = ports;
@@ -162,7 +165,7 @@ export async function failAbandoned(ports: AbandonedPorts): Promise<number> {
       if (await failIfOpen(run, ports)) ended += 1;
       await leases.release(run);
     } catch (thrown) {
-      // The next round tries it again.
+      // The next round tries again.
       log.error('An abandoned run could not be ended', { run, error: toDocketError(thrown).toJSON() });
     }
   }

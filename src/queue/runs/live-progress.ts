@@ -6,7 +6,7 @@ import { redisKeys } from '../../redis/keys.ts';
 import { type LiveProgress, PROGRESS_STAGES, type RunSnapshot } from '../../run/live-progress.ts';
 import { parseRecord } from './stored-record.ts';
 
-/** Progress older than this, ms, is dropped: its worker has stopped. */
+/** Progress older than this, ms, is dropped, because its worker has stopped. */
 const LIVE_TTL_MS = MINUTE_MS;
 
 const liveSchema: z.ZodType<LiveProgress> = z.object({
@@ -20,7 +20,10 @@ const liveSchema: z.ZodType<LiveProgress> = z.object({
 });
 const fieldsSchema = z.record(z.string(), z.string());
 
-/** Live progress of running runs, stored beside their records. Each method is one round trip. Throws `redis.unreachable`. */
+/**
+ * Stores the live progress of running runs, beside their records. Each method is one round trip. Throws
+ * `redis.unreachable`.
+ */
 export function redisLiveProgress(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
@@ -29,12 +32,12 @@ export function redisLiveProgress(redis: RedisClient, { prefix }: { readonly pre
       await redis.set(keys.live(run), JSON.stringify(live), 'PX', LIVE_TTL_MS);
     }),
     delete: mapped(async (run: string) => void (await redis.del(keys.live(run)))),
-    /** The record and the latest progress; undefined for a run without a record. */
+    /** The record with the latest progress; undefined for a run without a record. */
     get: mapped(async (run: string): Promise<RunSnapshot | undefined> => {
       const [fields, text] = await execPipeline(redis.pipeline().hgetall(keys.record(run)).get(keys.live(run)));
       const known = fieldsSchema.parse(fields);
       if (known.order === undefined) return undefined;
-      // A newer worker may write another format.
+      // A newer worker may use another format.
       return { record: parseRecord(run, known), live: parseStored(liveSchema, text) ?? null };
     }),
   };

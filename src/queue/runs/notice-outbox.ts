@@ -10,15 +10,18 @@ import { errorSchema } from './stored-record.ts';
 export interface PendingNotice {
   /** The run's id. */
   readonly run: string;
-  /** Why it failed; null when it was delivered in part. */
+  /** Why the run failed; null if it was partly delivered. */
   readonly error: ErrorJson | null;
-  /** Epoch ms since when it is pending. */
+  /** When the notice was requested, epoch ms. */
   readonly since: number;
 }
 
 const storedSchema = z.object({ since: epochMsSchema, error: errorSchema.nullable() });
 
-/** Notices that are not settled. Stored before the first attempt, so that neither a crash nor a mail outage loses one. */
+/**
+ * Stores notices that are not settled. A notice is stored before its first attempt, so that neither a crash nor a mail
+ * outage loses it.
+ */
 export function redisNoticeOutbox(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const key = redisKeys(prefix).notices;
   const mapped = mapRedisErrors(redis);
@@ -27,7 +30,10 @@ export function redisNoticeOutbox(redis: RedisClient, { prefix }: { readonly pre
     enqueue: mapped(async ({ run, error, since }: PendingNotice) => {
       await redis.hset(key, run, JSON.stringify({ error, since }));
     }),
-    /** Without unreadable ones, which must not block the others. They stay stored: a newer Docket may have written them. */
+    /**
+     * Leaves out unreadable notices, which must not block the others. They stay stored: a newer Docket may have written
+     * them.
+     */
     list: mapped(async (): Promise<readonly PendingNotice[]> => {
       const notices = Object.entries(await redis.hgetall(key));
       return notices.flatMap(([run, text]) => {

@@ -7,23 +7,22 @@ import type { RunResult } from '../../run/run-result.ts';
 import type { LiveProgressStore } from './live-progress.ts';
 import type { MutableRunFields } from './stored-record.ts';
 
-/** Progress of a run over all its attempts. */
+/** A run's progress over all its attempts. */
 export type ProgressUpdate = Partial<
   Pick<MutableRunFields, 'calls' | 'prepared' | 'pages' | 'deliveries' | 'timings' | 'stageEnds' | 'tokenWaitMs'>
 >;
 
-/** From the first event to the first write. A shorter run is written once, at its end. */
+/** Delay from the first event to the first write, ms. A shorter run is written only once, at its end. */
 const FIRST_WRITE_DELAY_MS = 500;
-/** Between two writes. */
+/** Minimum time between two writes, ms. */
 const WRITE_INTERVAL_MS = 1_000;
-/** Live progress is renewed before it expires: one call may take minutes. */
+/** Live progress must be renewed before it expires, because one call may take minutes. */
 const LIVE_REFRESH_INTERVAL_MS = 20_000;
 
 /**
- * Updates a run's record and live progress from its events. One write at a time and at most one a second, each with the
- * latest state. Live progress is sent in the same round trip as
- * the record, and not awaited. A failed write is passed to `failed`, and the next one includes its changes. State changes
- * are written by the worker itself.
+ * Updates a run's record and live progress from its events. Writes one at a time, at most once a second, always the
+ * latest state. Sends live progress in the same round trip as the record, without waiting for it. Passes a failed write
+ * to `failed`; the next write includes its changes. State changes are written by the worker itself.
  */
 export function createProgressRecorder(
   store: RunStore,
@@ -39,9 +38,9 @@ export function createProgressRecorder(
   const waits = trackTokenWait(record.tokenWaitMs, clock);
   const deliveries = new Map(record.deliveries.map((row) => [`${row.target} ${row.recipient}`, row]));
   let { calls, timings, stageEnds } = record;
-  /** Of this attempt, by call: when it was answered before the slot. */
+  /** In this attempt, by call: when it was answered, before the slot. */
   const early = new Map<string, number>();
-  /** Of this attempt, by list. */
+  /** In this attempt, by list: its pages. */
   const pages = new Map<string, number>();
   let change: ProgressUpdate = {};
   let writing: Promise<void> | undefined;
@@ -117,12 +116,12 @@ export function createProgressRecorder(
     observe,
     /**
      * Stops writing, and returns all progress.
-     * @param lost another worker has the run, and its live progress must stay
+     * @param lost another worker has the run, so its live progress must stay
      */
     finish: async (lost = false): Promise<ProgressUpdate> => {
       ending.abort(null);
       await writing;
-      // Not awaited: sent with the record's next write.
+      // Not awaited: it is sent with the record's next write.
       if (publishedAt !== undefined && !lost) {
         live.delete(record.id).catch((error: unknown) => failed(toDocketError(error)));
       }
@@ -135,7 +134,7 @@ export function createProgressRecorder(
   };
 }
 
-/** Total ms in which at least one call of a run waits for its token. */
+/** Measures the time in which at least one call of a run waits for its token, total ms. */
 function trackTokenWait(before: number, clock: Clock) {
   const open = new Map<string, number>();
   let sum = before;
@@ -151,7 +150,9 @@ function trackTokenWait(before: number, clock: Clock) {
       if (open.delete(call) && open.size === 0) sum = all;
     },
     total,
-    /** The whole wait of an attempt that ends: `total`, and if calls still wait, the snooze until the first expected token. */
+    /**
+     * The total wait when an attempt ends: `total` and, if calls still wait, the snooze until the first expected token.
+     */
     asleep: (): number => {
       const first = Math.min(...open.values());
       return Math.round(total() + (open.size === 0 ? 0 : Math.max(0, first - clock.now())));

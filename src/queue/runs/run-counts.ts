@@ -3,7 +3,7 @@ import { withRedisErrors } from '../../redis/errors.ts';
 import { type RunScope, redisKeys } from '../../redis/keys.ts';
 import { RUN_STATES, type RunState } from '../../run/run-record.ts';
 
-/** States of runs that continue, or need a decision. */
+/** States of runs that continue or need a decision. */
 export const OPEN_STATES = [
   'queued',
   'running',
@@ -15,13 +15,13 @@ export const OPEN_STATES = [
 export interface OpenRunCount {
   readonly state: (typeof OPEN_STATES)[number];
   readonly count: number;
-  /** Epoch ms at which the oldest of them was opened; null without any. */
+  /** When the oldest of these runs was opened, epoch ms; null without any. */
   readonly oldest: number | null;
 }
 
 /**
- * Counts the open runs of all organizations by state: ten commands in one round trip, independent of the number of runs.
- * Throws `redis.unreachable`.
+ * Counts the open runs of all organizations by state. Costs ten commands in one round trip, however many runs there
+ * are. Throws `redis.unreachable`.
  *
  * @param since epoch ms; indexes may contain older runs whose record has expired
  */
@@ -48,9 +48,9 @@ export const countOpenRuns = (
 /** The number of runs in each state. */
 export type StateCounts = Readonly<Record<RunState, number>>;
 
-/** Runs to count. */
+/** Which runs to count. */
 export interface CountedRuns {
-  /** The counts are their sum; undefined: all runs. */
+  /** The counts are the sum over these scopes. Undefined: all runs. */
   readonly scopes: readonly (RunScope | undefined)[];
   /** Epoch ms; indexes may contain older runs whose record has expired. */
   readonly since: number;
@@ -58,7 +58,7 @@ export interface CountedRuns {
   readonly until?: number | undefined;
 }
 
-/** Counts runs by state: one command for each state and scope, in one round trip. Throws `redis.unreachable`. */
+/** Counts runs by state, with one command for each state and scope, in one round trip. Throws `redis.unreachable`. */
 export const countRunsByState = (
   redis: RedisClient,
   prefix: string,

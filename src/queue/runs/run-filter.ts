@@ -2,30 +2,30 @@ import { execPipeline, type RedisClient } from '../../redis/client.ts';
 import type { RedisKeys, RunScope } from '../../redis/keys.ts';
 import { RUN_STATES, type RunFilter, type RunState } from '../../run/run-record.ts';
 
-/** The indexes that a listing reads, and the conditions that they leave open. */
+/** The indexes that a listing reads, and the conditions that it must still check. */
 export interface RunQuery {
-  /** Sorted sets of run ids by creation time; the listing is their union. */
+  /** Sorted sets of run ids by creation time. The listing is their union. */
   readonly indexes: readonly string[];
-  /** Of `match-runs-1.lua`. Undefined: each run of the indexes matches. */
+  /** Conditions for `match-runs-1.lua`. Undefined: every run in the indexes matches. */
   readonly conditions: RunConditions | undefined;
 }
 
 export interface RunConditions {
   readonly reports?: Readonly<Record<string, true>>;
   readonly states?: Readonly<Partial<Record<RunState, true>>>;
-  /** Lower case. */
+  /** Part of an error code, in lower case. */
   readonly error?: string;
   readonly from?: string;
   readonly to?: string;
-  /** Names of indexes, one of which has the run. */
+  /** Names of indexes. At least one must contain the run. */
   readonly in?: readonly string[];
 }
 
-/** With more reports, their indexes are not merged: the runs of a wider index are filtered instead. */
+/** For more reports, their indexes are not merged. Instead, a wider index is read and filtered. */
 const MAX_REPORT_INDEXES = 500;
-/** Indexes in which each run of another index is looked up. */
+/** Most indexes in which each run of another index is looked up. */
 const MAX_CHECKED_INDEXES = 10;
-/** Runs in the other states have no error. */
+/** Runs in other states have no error. */
 const STATES_WITH_ERRORS: readonly RunState[] = [
   'waiting',
   'partly_delivered',
@@ -36,7 +36,7 @@ const STATES_WITH_ERRORS: readonly RunState[] = [
   'skipped',
 ];
 
-/** Plans a listing: of the indexes that answer a part of the filter, it reads those with the fewest runs. */
+/** Plans a listing: among the indexes that answer a part of the filter, it reads those with the fewest runs. */
 export async function planRunQuery(redis: RedisClient, keys: RedisKeys, filter: RunFilter): Promise<RunQuery> {
   const { org, report, reports, recipients, begins } = filter;
   const error = filter.error?.toLowerCase();
@@ -80,7 +80,7 @@ const withoutEmpty = (query: RunQuery): RunQuery =>
     ? query
     : { ...query, conditions: undefined };
 
-/** Undefined: in any state. */
+/** The states to look for. Undefined: any state. */
 function stateFilter(states: RunFilter['states'], error: string | undefined): readonly RunState[] | undefined {
   const wanted = states === undefined ? undefined : [...new Set(states)];
   if (error !== undefined) return (wanted ?? RUN_STATES).filter((state) => STATES_WITH_ERRORS.includes(state));

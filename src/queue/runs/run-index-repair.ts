@@ -14,8 +14,9 @@ const REPAIR = loadLuaScript('./scripts/repair-index.lua', import.meta.url);
 const replySchema = z.tuple([z.string(), z.array(z.string())]);
 
 /**
- * Enters unfinished runs into the indexes again where Redis lost those and kept the records; otherwise such runs would never
- * continue. Each call scans some keys and returns how many runs it entered; the next call continues behind them.
+ * Enters unfinished runs into the indexes again if Redis lost the indexes but kept the records: such runs would never
+ * continue otherwise. Each call scans some keys and returns how many runs it entered. The next call continues behind
+ * them.
  *
  * @param keepDays as for the run store
  */

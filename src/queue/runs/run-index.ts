@@ -6,12 +6,14 @@ import { planRunQuery, type RunConditions } from './run-filter.ts';
 
 const MAX_PAGE_SIZE = 200;
 const MIN_PAGE_SIZE = 10;
-/** Ids per step where a script filters them, at least and at most. */
+/** Fewest and most ids per step if a script filters them. */
 const FILTERED_PAGE_SIZES = { min: 100, max: 500 };
 
 const MATCH = loadLuaScript('./scripts/match-runs-1.lua', import.meta.url);
 
-/** Pages of run ids, newest first, merged from the indexes that the filter needs. Reads further pages on demand. */
+/**
+ * Pages of run ids, newest first, merged from the indexes that the filter needs. Reads further pages only on demand.
+ */
 export async function* listRunIds(redis: RedisClient, keys: RedisKeys, filter: RunFilter): AsyncGenerator<string[]> {
   const { indexes, conditions } = await planRunQuery(redis, keys, filter);
   if (indexes.length === 0) return;
@@ -38,7 +40,8 @@ async function* mergeIndexes(
   let last: string | undefined;
   for (;;) {
     const pages = await Promise.all(indexes.map((index) => pageAfter(redis, index, filter, after, size)));
-    // Unread entries of an index follow its last one read. So the order is final up to the first of these ends.
+    // Unread entries of an index follow its last entry that was read. So the merged order is final up to the first of
+    // these.
     const ends = pages.flatMap((page) => (page.length < size ? [] : page.slice(-1)));
     const end = ends.sort(newestFirst)[0];
     const rows = pages.flat().sort(newestFirst);
@@ -85,10 +88,10 @@ function pageAfter(
 }
 
 /**
- * Rows of an index; fewer than `size` only at its end.
+ * Reads rows of an index. Returns fewer than `size` only at its end.
  *
- * @param isNext false for rows of the page before. Those of the same millisecond may fill whole pages.
- * @param read `size` members with their scores, from this position on
+ * @param isNext false for rows of the previous page. Rows of one millisecond may fill whole pages.
+ * @param read reads `size` members with their scores, from this position on
  */
 export async function readPage(
   size: number,

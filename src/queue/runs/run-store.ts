@@ -31,24 +31,38 @@ import {
 } from './stored-record.ts';
 
 export interface RedisRunStore extends RunStore, RunIdLookup {
-  /** @param definition stored in the same step, or its expiry renewed, for as long as the record; absent: it is stored already */
+  /**
+   * @param definition stored in the same step, or its expiry renewed, for as long as the record. Absent: already stored
+   */
   open(order: RunOrder, definition?: FrozenDefinition): ReturnType<RunStore['open']>;
-  /** Sets an ended run back to `queued`, in one step; returns the record. Undefined when it is in none of these states, or missing. */
+  /**
+   * Sets an ended run back to `queued` in one step, and returns its record. Undefined if the run is missing, or in none
+   * of the states `from`.
+   */
   reopen(id: string, from: readonly RunState[], reopening: RunDecision): Promise<RunRecord | undefined>;
-  /** Records a decision that does not change the state, in one step. */
+  /** Records, in one step, a decision that does not change the state. */
   note(id: string, decision: RunDecision): Promise<void>;
-  /** Records a cancellation, in one step, unless the run has ended or has one; returns the record, undefined when it is missing. */
+  /**
+   * Records a cancellation in one step, unless the run has ended or was already cancelled. Returns the record;
+   * undefined if it is missing.
+   */
   requestCancel(id: string, cancellation: Cancellation): Promise<RunRecord | undefined>;
-  /** Those of these runs whose cancellation was requested. */
+  /** The runs among these whose cancellation was requested. */
   cancelRequested(ids: readonly string[]): Promise<readonly string[]>;
-  /** The first runs of a listing, and the number of all, at most `max`. Those whose record has just expired may be counted. */
+  /**
+   * The first runs of a listing, and the number of all its runs, at most `max`. The number may include runs whose
+   * record has just expired.
+   */
   listAndCount(
     filter: RunFilter,
     max: number,
   ): Promise<{ readonly runs: readonly RunRecord[]; readonly total: number }>;
-  /** Records a skipped slot, in one step; false when it was opened or skipped before. */
+  /** Records a skipped slot in one step. False if the slot was opened or skipped before. */
   skip(order: RunOrder, why: ErrorJson): Promise<boolean>;
-  /** Unfinished runs created before `before` (epoch ms), by creation time, then id; fewer than `limit` only at the end. */
+  /**
+   * Unfinished runs created before `before` (epoch ms), by creation time, then id. Returns fewer than `limit` only at
+   * the end.
+   */
   unfinished(before: number, limit: number, after?: RunCursor): Promise<readonly RunCursor[]>;
 }
 
@@ -60,15 +74,16 @@ const REQUEST_CANCEL = loadLuaScript('./scripts/request-cancel.lua', import.meta
 
 const fieldsSchema = z.record(z.string(), z.string());
 
-/** Records must outlive the longest `catch_up_window`, or a slot could be opened a second time. */
+/** Records must outlive the longest `catch_up_window`: a slot could otherwise be opened twice. */
 const MIN_RETENTION_DAYS = (MAX_CATCH_UP_WINDOW_S * SECOND_MS) / DAY_MS + 1;
 
 /**
- * Run records in Redis: one hash a run, and sorted sets by creation time. Each method is one atomic step or one read.
- * Throws `redis.unreachable`. `update` throws `run.not_found` for a missing run, and `run.cancelled` for a continuing state
- * of a run whose cancellation was requested. `get` throws `run.unreadable`; listings skip and log unreadable records.
+ * Stores run records in Redis: one hash per run, and sorted sets by creation time. Each method is one atomic step or
+ * one read. Throws `redis.unreachable`. `update` throws `run.not_found` for a missing run, and `run.cancelled` if a run
+ * whose cancellation was requested is to continue. `get` throws `run.unreadable`; listings skip unreadable records and
+ * log them.
  *
- * @param keepDays days after its last change for which a run is kept; at least 32
+ * @param keepDays days for which an unchanged run is kept; at least 32
  * @param ended called after a run has failed or was cancelled, to delete its cached responses; its errors are ignored
  */
 export function redisRunStore(
@@ -115,7 +130,7 @@ export function redisRunStore(
   const rethrow = (_: string, thrown: unknown): void => {
     throw thrown;
   };
-  // One unreadable record must not fail the listing.
+  // One unreadable record must not fail the whole listing.
   const skipUnreadable = (id: string, thrown: unknown): void => {
     log?.error('Unreadable run record; listings skip it', { run: id, why: toDocketError(thrown).got ?? '' });
   };
@@ -139,7 +154,7 @@ export function redisRunStore(
   return {
     open: mapped(async (order: RunOrder, definition?: FrozenDefinition) => {
       const { opened, fields } = await write(order, INITIAL_RUN_FIELDS, definition);
-      // Of a new run the reply is what was sent.
+      // For a new run, the reply would repeat what was sent.
       const record = opened ? Object.freeze({ ...order, ...INITIAL_RUN_FIELDS }) : parseRecordReply(order.id, fields);
       return { opened, record };
     }),
@@ -158,7 +173,7 @@ export function redisRunStore(
         });
       }
       if (typeof reply === 'string' && reply.startsWith('{')) throw cancelledError(parseCancellation(reply));
-      // Other runs have published their files, and deleted the responses then.
+      // Runs that ended in another way have published their files, and deleted the responses then.
       if (change.state === 'failed' || change.state === 'cancelled') await ended(id).catch(() => {});
     }),
     list: mapped(async (filter) => {

@@ -10,28 +10,28 @@ import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import { listRunIds } from './run-index.ts';
 
-/** A recipient of an organization in the index. */
+/** A recipient in an organization's index. */
 export interface IndexedRecipient {
   readonly org: string;
   /** `recipientTerm` of its deliveries: an address, or where files go. */
   readonly recipient: string;
-  /** Of `RunFilter.recipients`. */
+  /** Name for `RunFilter.recipients`. */
   readonly name: string;
-  /** Epoch ms of its latest delivery. */
+  /** When its latest delivery was, epoch ms. */
   readonly at: number;
 }
 
-/** The indexes for searches: recipients, reports with runs, and first days of periods. */
+/** The search indexes: recipients, reports with runs, and first days of periods. */
 export interface SearchIndex {
   /**
-   * Call it before a search. Enters what processes of an older version have added to the newest and to the unfinished runs.
-   * Where the indexes are missing, builds them, or waits for the process that does. Throws `search.not_ready` when that
-   * takes longer than a person waits; it goes on meanwhile.
+   * Prepares the indexes; call it before a search. Adds runs that processes of an older version have opened, among the
+   * newest and the unfinished runs. If the indexes are missing, builds them, or waits for the process that does. Throws
+   * `search.not_ready` if that takes longer than a person waits; the build continues.
    */
   refresh(): Promise<void>;
-  /** Checks all runs, and returns the number that it entered: a periodic task. */
+  /** Checks all runs, and returns how many it added. Run it periodically. */
   repair(): Promise<number>;
-  /** Recipients of these organizations that contain the text, the latest first. Ignores case. */
+  /** Recipients of these organizations that contain the text, ignoring case, latest delivery first. */
   findRecipients(text: string, orgs: readonly string[] | '*'): Promise<readonly IndexedRecipient[]>;
   /** All reports with runs, `org/report`. */
   reports(): Promise<readonly string[]>;
@@ -39,27 +39,27 @@ export interface SearchIndex {
 
 /** Newest and unfinished runs that each search checks. */
 const CHECKED_RUNS = 200;
-/** Runs per step of a rebuild: some milliseconds in Redis. */
+/** Runs per step of a rebuild. A step takes some milliseconds in Redis. */
 const REBUILD_BATCH_SIZE = 100;
 /** Recipients per step of a search. */
 const SCAN_COUNT = 5_000;
-/** Member of an index that is complete: it is lost with the index. Its score keeps it from being trimmed. */
+/** A member that marks an index as complete, and is lost with the index. Its score keeps it from being trimmed. */
 const COMPLETE = '';
-/** Another process takes over a rebuild that made no step for so long. */
+/** Another process takes over a rebuild that made no progress for this long. */
 const REBUILD_LOCK_MS = 10 * SECOND_MS;
 const POLL_INTERVAL_MS = 100;
-/** A search waits so long for the indexes. */
+/** How long a search waits for the indexes. */
 const MAX_WAIT_MS = 3 * SECOND_MS;
 
 const INDEX_RUNS = loadLuaScript('./scripts/index-runs-1.lua', import.meta.url);
 
 export interface SearchIndexOptions {
   readonly prefix: string;
-  /** As for the run store. */
+  /** The same as for the run store. */
   readonly keepDays: number;
   readonly log: Log;
   readonly clock?: Clock;
-  /** Ms that `refresh` waits for missing indexes; a command has more patience than a page. */
+  /** How long `refresh` waits for missing indexes, ms. A command can wait longer than a page. */
   readonly maxWaitMs?: number;
 }
 
@@ -84,7 +84,7 @@ export function redisSearchIndex(
     return (await execPipeline(pipeline)).every((score) => score !== null);
   };
 
-  /** Enters all runs, unless another process does so. */
+  /** Enters all runs, unless another process is doing so. */
   const build = async (): Promise<void> => {
     const self = randomUUID();
     if ((await redis.set(keys.indexing, self, 'PX', REBUILD_LOCK_MS, 'NX')) === null) return;
@@ -99,14 +99,14 @@ export function redisSearchIndex(
       await execPipeline(pipeline);
       log.info('Search indexes built', { count });
     } finally {
-      // Expires by itself otherwise.
+      // If this fails, the lock expires by itself.
       await redis.del(keys.indexing).catch(() => {});
     }
   };
   const buildUntilComplete = async (): Promise<void> => {
     for (await build(); !(await isComplete()); await build()) await clock.sleep(POLL_INTERVAL_MS);
   };
-  /** One build at a time in this process. It goes on when a search no longer waits for it. */
+  /** Runs one build at a time in this process. The build continues when a search no longer waits for it. */
   const buildOnce = (): Promise<void> => {
     building ??= buildUntilComplete().finally(() => {
       building = undefined;
@@ -153,7 +153,7 @@ export function redisSearchIndex(
           const name = flat[index] ?? '';
           const [org, recipient] = [name.slice(0, name.indexOf('/')), name.slice(name.indexOf('/') + 1)];
           if (name === COMPLETE || (visible !== undefined && !visible.has(org))) continue;
-          // The pattern matches the organization, too.
+          // The pattern also matches the organization's name.
           if (recipient.includes(part)) found.set(name, { org, recipient, name, at: Number(flat[index + 1]) });
         }
         cursor = next;

@@ -6,29 +6,32 @@ import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import type { DecisionAuthor } from '../../run/run-record.ts';
 
-/** What may be decided about many at once: of runs the first three, of deliveries the others. Nothing here approves. */
+/**
+ * What people may decide about many items at once: the first three about runs, the others about deliveries. Approving
+ * is not among them.
+ */
 export const SELECTION_ACTIONS = ['cancel', 'retry', 'release', 'resend', 'sent'] as const;
 export type SelectionAction = (typeof SELECTION_ACTIONS)[number];
 
 const itemSchema = z.object({
-  /** Of the run or the delivery. */
+  /** Id of the run or delivery. */
   id: z.string(),
   run: z.string(),
   org: z.string(),
   report: z.string(),
-  /** Label of the period; null where the record of the run has expired. */
+  /** Label of the period; null if the run's record has expired. */
   period: z.string().nullable(),
   state: z.string(),
   /** Null for a run. */
   recipient: z.string().nullable(),
-  /** Differs once the run or the delivery has changed. */
+  /** Changes when the run or delivery has changed. */
   mark: z.string(),
 });
 const selectionSchema = z.object({
   action: z.enum(SELECTION_ACTIONS),
   at: epochMsSchema,
   items: z.array(itemSchema).readonly(),
-  /** Those that were named or match, and cannot be decided so. */
+  /** Items that were named or match, but on which this decision is impossible. */
   skipped: z.array(z.object({ id: z.string(), why: z.string() })).readonly(),
 });
 const outcomeSchema = z.object({ result: z.enum(['decided', 'changed', 'refused']), why: z.string().nullable() });
@@ -36,23 +39,25 @@ const authorSchema = z.object({ by: z.string(), reason: z.string() });
 
 export type SelectedItem = Readonly<z.infer<typeof itemSchema>>;
 export type Selection = Readonly<z.infer<typeof selectionSchema>>;
-/** `changed`: somebody or something was faster. `refused`: `why` is the reason. */
+/** `changed`: the item changed before the decision was carried out. `refused`: `why` has the reason. */
 export type SelectionOutcome = Readonly<z.infer<typeof outcomeSchema>>;
 
 export interface StoredSelection extends Selection {
-  /** Null before somebody has decided. */
+  /** Null until somebody has decided. */
   readonly decision: DecisionAuthor | null;
-  /** By id. */
+  /** Outcomes by id of the item. */
   readonly outcomes: ReadonlyMap<string, SelectionOutcome>;
 }
 
-/** Somebody looks at a preview, decides, and comes back for the result. */
+/** Enough time to look at a preview, decide, and come back for the result. */
 const TTL_MS = 2 * DAY_MS;
-/** A process that stops in between holds others up for so long. */
+/** If a process stops while carrying out a decision, others wait this long. */
 const CLAIM_MS = MINUTE_MS;
 const OUTCOME = 'of:';
 
-/** Previews of decisions about many, by digest, with what came of each. Losing them loses no decision. */
+/**
+ * Stores previews of decisions about many items, by digest, and the outcomes. If they are lost, no decision is lost.
+ */
 export function redisSelections(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
@@ -72,7 +77,7 @@ export function redisSelections(redis: RedisClient, { prefix }: { readonly prefi
       }
       return { ...selection, decision: parseStored(authorSchema, fields.decision ?? '') ?? null, outcomes };
     }),
-    /** The first decision about a selection is the only one. @returns that one */
+    /** Stores the first decision about a selection. Later ones are ignored. @returns the first decision */
     decide: mapped(async (digest: string, { by, reason }: DecisionAuthor): Promise<DecisionAuthor> => {
       await redis.hsetnx(keys.selection(digest), 'decision', JSON.stringify({ by, reason }));
       await redis.pexpire(keys.selection(digest), TTL_MS);

@@ -43,7 +43,7 @@ const orderSchema = z.object({
 const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
 /** An error that another version of Docket may have stored. */
 export const errorSchema: z.ZodType<ErrorJson> = z.object({
-  // A newer worker may know codes that this process does not.
+  // A newer worker may use codes that this process does not know.
   code: z.string().transform((code) => (isCode(code) ? code : ('internal.defect' as const))),
   message: z.string(),
   expected: z.string().exactOptional(),
@@ -61,28 +61,28 @@ const progressSchema = z.object({
   finishedAt: epochMsSchema.nullable(),
   until: epochMsSchema.nullable(),
   waitingFor: z.object({ until: epochMsSchema, why: z.string() }).nullable().exactOptional(),
-  // Older records have no starts, attempts, losses, timings and waits.
+  // Older records lack starts, attempts, losses, timings and waits.
   starts: countSchema.default(0),
   attempts: countSchema.default(0),
   losses: z.object({ all: countSchema, stuck: countSchema, far: z.number() }).default({ all: 0, stuck: 0, far: 0 }),
   calls: z.object({ planned: countSchema, made: countSchema, saved: countSchema }),
-  // Runs without calls before their slot, and older records, have none.
+  // Absent in runs without calls before their slot, and in older records.
   pages: countSchema.exactOptional(),
   prepared: z.object({ calls: countSchema, from: epochMsSchema }).exactOptional(),
   timings: z.partialRecord(z.enum(STAGES), z.number()).default({}),
   stageEnds: z.partialRecord(z.enum(STAGES), epochMsSchema).exactOptional(),
   tokenWaitMs: z.number().default(0),
   files: z.array(z.object({ name: z.string(), bytes: countSchema, sha256: z.string() })),
-  // Older records, and runs without targets, have none.
+  // Absent in older records, and in runs without targets.
   statuses: z.partialRecord(z.enum(STATUSES), countSchema).exactOptional(),
   fewStatuses: z.partialRecord(z.enum(STATUSES), countSchema).exactOptional(),
   deliveries: z.array(
     z.object({ target: z.string(), recipient: z.string(), state: z.string(), detail: z.string().nullable() }),
   ),
   error: errorSchema.nullable(),
-  // Older records, and runs without a review, have none.
+  // Absent in older records, and in runs without a review.
   review: z.object({ seq: countSchema, phase: z.enum(REVIEW_PHASES), content: z.string().nullable() }).exactOptional(),
-  // Older records have none.
+  // Absent in older records.
   reopened: z
     .array(
       z.object({
@@ -96,7 +96,7 @@ const progressSchema = z.object({
   cancel: cancellationSchema.nullable().default(null),
 });
 
-/** The fields of a record that change. */
+/** The fields of a record that can change. */
 export type MutableRunFields = Omit<RunRecord, keyof RunOrder>;
 
 export const INITIAL_RUN_FIELDS: MutableRunFields = {
@@ -117,14 +117,17 @@ export const INITIAL_RUN_FIELDS: MutableRunFields = {
   cancel: null,
 };
 
-/** Names and values for the Redis hash of a record: `order`, and each mutable field. JSON, except `state`, which scripts read. */
+/**
+ * Names and values for a record's Redis hash: `order`, and each mutable field. All are JSON, except `state`, which
+ * scripts read.
+ */
 export function toHashFields(part: { readonly order?: RunOrder } & Partial<MutableRunFields>): string[] {
   return Object.entries(part)
     .filter(([, value]) => value !== undefined)
     .flatMap(([name, value]) => [name, name === 'state' ? String(value) : JSON.stringify(value)]);
 }
 
-/** Reads a stored record. Throws `run.unreadable` for one that Docket, or this version, did not write. */
+/** Parses a stored record. Throws `run.unreadable` for a record that this version of Docket cannot read. */
 export function parseRecord(id: string, fields: Readonly<Record<string, string>>): RunRecord {
   try {
     return parseHashFields(fields);
@@ -149,12 +152,12 @@ function parseHashFields(fields: Readonly<Record<string, string>>): RunRecord {
 const parseErrorMessage = (cause: unknown): string =>
   (cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause)).replaceAll('\n', ' ').slice(0, 500);
 
-/** Parses a record from the flat reply of HGETALL in a script. Throws as `parseRecord`. */
+/** Parses a record from a script's flat HGETALL reply. Throws as `parseRecord`. */
 export function parseRecordReply(id: string, reply: readonly unknown[]): RunRecord {
   const fields: Record<string, string> = {};
   for (let i = 0; i + 1 < reply.length; i += 2) fields[String(reply[i])] = String(reply[i + 1]);
   return parseRecord(id, fields);
 }
 
-/** Reads a cancellation that a script returned. */
+/** Parses a cancellation that a script returned. */
 export const parseCancellation = (text: string): Cancellation => cancellationSchema.parse(JSON.parse(text));

@@ -3,10 +3,12 @@ import type { Schedule } from '../../definitions/schedules/schedule.ts';
 
 /** Missed slots older than this are not caught up, unless their schedule sets another window. */
 export const DEFAULT_CATCH_UP_WINDOW_MS = 3 * DAY_MS;
-/** A slot opened within this is on time: the reconciler runs every minute. */
+/** A slot opened within this time is on time, because the reconciler runs every minute. */
 export const ON_TIME_TOLERANCE_MS = 5 * MINUTE_MS;
 
-/** Why a slot is not opened: `catch_up: skip`, a later slot, its age, or a pause until it was too old. */
+/**
+ * Why a slot is not opened: `catch_up: skip`, a later slot replaces it, it is too old, or a pause lasted until it was.
+ */
 export type SkipReason = 'catch_up' | 'superseded' | 'too_old' | 'paused';
 export interface SkippedSlot {
   /** Epoch ms. */
@@ -27,8 +29,8 @@ export interface CatchUpDecision {
 }
 
 /**
- * Decides which due slots of a schedule are opened and which are skipped. Slots on time are opened. Of the missed ones
- * `catch_up` opens none, all, or the latest; `latest` opens none when a later slot is on time.
+ * Decides which due slots of a schedule are opened and which are skipped. Slots on time are opened. Of the missed
+ * slots, `catch_up` opens none, all, or the latest; `latest` opens none if a later slot is on time.
  *
  * @param slots ascending, epoch ms, none after `now`
  */
@@ -52,13 +54,13 @@ export function decideCatchUp(
   };
 }
 
-/** During a pause: slots stay due, except those that are too old to be caught up. */
+/** Decides during a pause: slots stay due, except those too old to be caught up. */
 export function decideWhilePaused(slots: readonly number[], now: number, { windowMs }: CatchUpPolicy): CatchUpDecision {
   const tooOld = slots.filter((slot) => slot < now - Math.max(windowMs, ON_TIME_TOLERANCE_MS));
   return { open: [], skipped: tooOld.map((slot) => ({ slot, why: 'paused' })) };
 }
 
-/** Merges the decisions of a report's schedules: a slot that one of them opens is opened, once. */
+/** Merges the decisions of a report's schedules. A slot that any of them opens is opened, once. */
 export function mergeDecisions(decisions: readonly CatchUpDecision[]): CatchUpDecision {
   const open = new Set(decisions.flatMap((decision) => decision.open));
   const skipped = new Map<number, SkippedSlot>();

@@ -5,16 +5,19 @@ import { ON_TIME_TOLERANCE_MS } from './catch-up.ts';
 import { type ReportSchedule, reportSchedules } from './report-schedules.ts';
 import type { CursorMove, ScheduleCursors } from './schedule-cursors.ts';
 
-/** Slots further back are neither opened nor counted as skipped. */
+/** Older slots are neither opened nor counted as skipped. */
 const MAX_LOOKBACK_MS = 31 * DAY_MS;
-/** Reports after which the scan yields to the event loop. */
+/** Number of reports after which the scan yields to the event loop. */
 const YIELD_EVERY = 200;
-/** Cursors are read again this often: a Redis that was rolled back has older ones, and lost the runs opened since. */
+/**
+ * How often cursors are read again. If Redis was rolled back, it has older cursors, and has lost the runs opened since.
+ */
 const CURSOR_RELOAD_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
- * What one process remembers between scans, by report: until when (epoch ms) nothing is due, and by cursor: its position.
- * Saves reading ten thousand cursors a minute; and where Redis lost a cursor, the slots since are not lost with it.
+ * What a process remembers between scans. By report: until when (epoch ms) nothing is due; by cursor: its position.
+ * This avoids reading ten thousand cursors every minute, and if Redis lost a cursor, the slots since then are not lost
+ * with it.
  */
 export interface DueSlotCache {
   quietUntil: WeakMap<FrozenDefinition, number>;
@@ -28,18 +31,18 @@ export const createDueSlotCache = (): DueSlotCache => ({
   scannedAt: Number.NEGATIVE_INFINITY,
 });
 
-/** A report with slots that are due. */
+/** A report with due slots. */
 export interface DueReport {
   readonly report: FrozenDefinition;
-  /** Its schedules, and the instant (epoch ms) up to which their slots were processed. */
+  /** Its schedules, each with the instant (epoch ms) up to which its slots were processed. */
   readonly positions: readonly { readonly timing: ReportSchedule; readonly at: number }[];
-  /** The due slots of each schedule, in the same order; ascending. */
+  /** The due slots of each schedule, in the same order as `positions`; each list ascending. */
   readonly slots: readonly (readonly number[])[];
 }
 
 /**
- * Finds the reports with due slots. A schedule without a cursor starts now; a cursor in the future, written by a clock that
- * was ahead, is set back, and its report waits for the next scan.
+ * Finds the reports with due slots. A schedule without a cursor starts now. A cursor in the future was written by a
+ * clock that was ahead: it is set back, and its report waits for the next scan.
  */
 export async function findDueReports(
   reports: readonly FrozenDefinition[],
@@ -47,7 +50,7 @@ export async function findDueReports(
   cache: DueSlotCache,
   ports: { readonly cursors: ScheduleCursors; readonly log: Log },
 ): Promise<readonly DueReport[]> {
-  // After this clock was set back, the positions in the cache may lie in its future.
+  // After this clock was set back, cached positions may lie in its future.
   if (now < cache.scannedAt) {
     cache.quietUntil = new WeakMap();
     cache.positions.clear();
@@ -68,8 +71,8 @@ export async function findDueReports(
     const positions = timings.map((timing) => ({ timing, at: cursors.get(timing.cursor) ?? now }));
     const ahead = positions.filter(({ at }) => at > now + ON_TIME_TOLERANCE_MS);
     if (ahead.length > 0) {
-      // Slots that were opened are found again and stay as they are. A slot that came due since this process last read the
-      // cursors may have been skipped by the other clock.
+      // Slots that were already opened are found again, and stay as they are. A slot that came due since this process
+      // last read the cursors may have been skipped by the other clock.
       resets.push(
         ...ahead.map(({ timing, at }) => ({ cursor: timing.cursor, from: at, to: now - CURSOR_RELOAD_INTERVAL_MS })),
       );
@@ -128,7 +131,7 @@ async function readCursors(
   return found;
 }
 
-/** Thousands of reports share a few schedules, and their cursors move together. */
+/** Thousands of reports share a few schedules, and their cursors move together, so computed slots are cached. */
 function memoizeSlots(now: number) {
   const slots = new Map<string, readonly number[]>();
   const nexts = new Map<string, number>();
@@ -148,7 +151,10 @@ function memoizeSlots(now: number) {
   };
 }
 
-/** The cursor moves that put `to` in place of each position. Schedules with the same slots share a cursor. None goes back. */
+/**
+ * The cursor moves that change each position to `to`. Schedules with the same slots share a cursor. No cursor moves
+ * back.
+ */
 export const cursorMoves = (
   positions: DueReport['positions'],
   to: (timing: ReportSchedule, index: number) => number | undefined,

@@ -12,15 +12,15 @@ import { redisKeys } from '../../redis/keys.ts';
 import { closeWorker, openQueue, TICK_QUEUE_NAME } from '../bullmq.ts';
 import type { FrozenDefinition } from '../definitions/definition-store.ts';
 
-/** Part of each timetable's name. Increase it when the registration of an unchanged timetable changes. */
+/** Part of each timetable's name. Increase it when an unchanged timetable must be registered differently. */
 const FORMAT_VERSION = 3;
 /** A job scheduler whose next tick is overdue by this, ms, has stalled. */
 const STALLED_AFTER_MS = 2 * MINUTE_MS;
-/** Timetables per batch: registered at the same time, and recorded by one command. */
+/** Timetables per batch. A batch is registered in parallel, and recorded by one command. */
 const BATCH_SIZE = 200;
 
-// BullMQ supports one cron expression, and treats changes of summer time differently. So its pattern is our timetable, and
-// it ticks at our slots.
+// BullMQ supports only one cron expression, and handles daylight saving changes differently. So its pattern is our
+// timetable, and we compute the times of its ticks.
 const queueSettings = (nextOf: (pattern: string, after: number) => number | undefined) => ({
   repeatStrategy: (millis: number, options: { readonly pattern?: string }) =>
     options.pattern === undefined ? undefined : nextOf(options.pattern, millis),
@@ -36,7 +36,7 @@ const TICK_JOB_OPTIONS = {
 };
 
 /**
- * BullMQ's job schedulers: one for all reports with the same timetable.
+ * Manages BullMQ's job schedulers: one for all reports with the same timetable.
  *
  * @param redis a producer's client; the caller closes it
  * @param observe receives the number of repaired job schedulers
@@ -52,7 +52,7 @@ export function jobSchedulers(
 ) {
   const { prefix, clock, log, observe } = options;
   const keys = redisKeys(prefix);
-  /** First slots computed in this sync, by pattern: BullMQ requests them again at once. */
+  /** First slots computed in this sync, by pattern: BullMQ requests each of them again at once. */
   const firstSlots = new Map<string, { readonly after: number; readonly at: number }>();
   const settings = queueSettings((pattern, after) => {
     const first = firstSlots.get(pattern);
@@ -61,13 +61,13 @@ export function jobSchedulers(
   const queue = openQueue<{ timetable: string }>(redis, prefix, TICK_QUEUE_NAME, { settings });
   let last: { readonly reports: readonly FrozenDefinition[]; readonly ticking: number } | undefined;
 
-  /** False: BullMQ rejected it. */
+  /** False if BullMQ rejected it. */
   const register = async (name: string, pattern: string): Promise<boolean> => {
     const upsert = () =>
       queue.upsertJobScheduler(name, { pattern }, { name: 'tick', data: { timetable: name }, opts: TICK_JOB_OPTIONS });
     try {
       await upsert().catch(async () => {
-        // BullMQ rejects it when a kept job has the id of the next tick, as after the loss of the scheduler alone.
+        // BullMQ rejects it if an old job has the id of the next tick, e.g. after only the scheduler was lost.
         await queue.remove(`repeat:${name}:${nextSlotAt(pattern, clock.now())}`);
         return upsert();
       });
@@ -146,9 +146,10 @@ export function jobSchedulers(
 
   return {
     /**
-     * Registers new timetables and removes those no longer used. With the same array of reports, and all job schedulers
-     * present and ticking, it makes two small reads only: to register an unchanged one again would discard its pending
-     * tick. Returns numbers of timetables; `repaired`: registered again because they were lost or stalled.
+     * Registers new timetables, and removes those no longer used. If the array of reports is the same, and all job
+     * schedulers exist and tick, it only makes two small reads: registering an unchanged timetable again would discard
+     * its pending tick. Returns numbers of timetables. `repaired`: registered again because they were lost or had
+     * stalled.
      */
     sync: (reports: readonly FrozenDefinition[]) =>
       withRedisErrors(redis, async () =>
@@ -166,7 +167,8 @@ function timetablesOf(
   for (const { definition, settings: org } of reports) {
     if (definition.schedule.length === 0) continue;
     const { schedules, ...zones } = timetableOf(definition, org);
-    // What decides no slot stays out: 0.2.0 refuses it, and its change would register the timetable anew.
+    // Leaves out settings that do not affect slots: 0.2.0 refuses them, and changing them would register the timetable
+    // again.
     const timetable = { schedules: schedules.map(({ prepare: _, late_after: __, ...schedule }) => schedule), ...zones };
     patterns.set(JSON.stringify(timetable), timetable);
   }
@@ -180,8 +182,8 @@ const timetableName = (pattern: string): string =>
     .slice(0, 32);
 
 /**
- * Processes the ticks. A tick may be duplicate or late, so `onTick` scans everything that is due. Ticks that arrive during
- * a scan share one further scan.
+ * Processes the ticks. A tick may be late or a duplicate, so `onTick` scans everything that is due. Ticks that arrive
+ * during a scan share one further scan.
  *
  * @param redis a worker's client; the caller closes it
  */
@@ -196,7 +198,7 @@ export function startTickWorker(
       try {
         await scan();
       } catch (thrown) {
-        // No retry: the reconciler scans within a minute.
+        // Not retried, because the reconciler scans within a minute.
         options.log.warn('Tick failed', { error: toDocketError(thrown).toJSON() });
       }
     },

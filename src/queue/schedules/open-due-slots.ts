@@ -22,10 +22,10 @@ import type { ScheduleCursors } from './schedule-cursors.ts';
 
 /** Reports whose slots are opened at the same time. */
 const CONCURRENCY = 50;
-/** Records of skipped slots that one scan writes for all reports together, approximately. */
+/** Approximately how many records of skipped slots one scan writes for all reports together. */
 const MAX_SKIP_RECORDS = 20_000;
 
-/** Slots of one report that a scan processed: for the metrics of this process. */
+/** The slots of one report that a scan processed, for this process's metrics. */
 export interface SlotEvent {
   readonly org: string;
   readonly report: string;
@@ -35,7 +35,7 @@ export interface SlotEvent {
   readonly skipped: number;
 }
 
-/** Opens the slot of a report once: `triggerRun` of the services. */
+/** Opens a slot of a report once: `triggerRun` of the services. */
 export type OpenSlot = (
   request: FrozenDefinition & {
     readonly slot: { readonly scheduled: number };
@@ -49,12 +49,12 @@ export type OpenSlot = (
   },
 ) => Promise<{ readonly opened: boolean }>;
 
-/** The dependencies of a scan for due slots. */
+/** What a scan for due slots needs. */
 export interface DueSlotPorts {
   readonly cursors: ScheduleCursors;
   readonly trigger: OpenSlot;
   readonly runs: RedisRunStore;
-  /** The pauses by `<org>` and `<org>/<report>`; none when absent. */
+  /** The pauses by `<org>` and `<org>/<report>`. Absent: none. */
   readonly paused?: () => Promise<ReadonlyMap<string, unknown>>;
   readonly observe?: (event: SlotEvent) => void;
   readonly clock: Clock;
@@ -62,23 +62,23 @@ export interface DueSlotPorts {
 }
 
 export interface DueSlotResult {
-  /** Slots that this call opened; another process may have opened others. */
+  /** Number of slots that this call opened. Another process may have opened others. */
   readonly opened: number;
   readonly skipped: number;
-  /** Reports whose slots could not be opened. Their cursors stay; the next scan tries again. */
+  /** Number of reports whose slots could not be opened. Their cursors stay, and the next scan tries again. */
   readonly failed: number;
-  /** The oldest slot of those, epoch ms; absent without any. */
+  /** The oldest slot of these reports, epoch ms; absent if none failed. */
   readonly stuck?: number;
 }
 
 const NO_SLOTS: DueSlotResult = Object.freeze({ opened: 0, skipped: 0, failed: 0 });
 
 /**
- * Opens every slot that came due since the last scan: BullMQ only triggers the scan, the run record decides. Concurrent
- * scans open nothing twice, since a slot's run has one id.
+ * Opens every slot that came due since the last scan. BullMQ only triggers the scan; the run record decides. Concurrent
+ * scans open nothing twice, since a slot's run always has the same id.
  *
- * Slots of a paused report stay due: once it is resumed they are missed slots, for which `catch_up` decides. Those that
- * are too old to be caught up are skipped during the pause.
+ * Slots of a paused report stay due. After the pause they are missed slots, so `catch_up` decides about them. Slots too
+ * old to be caught up are skipped during the pause.
  *
  * Throws `redis.unreachable` when the cursors cannot be read.
  */
@@ -101,13 +101,13 @@ export async function openDueSlots(
   return stuck.length === 0 ? total : { ...total, stuck: Math.min(...stuck) };
 }
 
-/** A report with due slots, and what becomes of them. */
+/** A report with due slots, and the decision about them. */
 interface DecidedReport extends DueReport {
   readonly isPaused: boolean;
   readonly decision: CatchUpDecision;
-  /** Runs that this scan opened. */
+  /** How many runs this scan opened. */
   opened: number;
-  /** The first slot that could not be opened ended with this. */
+  /** The error of the first slot that could not be opened. */
   error: unknown;
 }
 
@@ -122,14 +122,14 @@ function decideReport(due: DueReport, pauses: ReadonlyMap<string, unknown>, now:
 }
 
 /**
- * Opens the slots of all reports at the same time, and enqueues their runs one after the other: in the order in which readers
- * expect them, then by name. A worker takes the first one before the last one is there.
+ * Opens the slots of all reports in parallel, but enqueues their runs one by one, in the order in which readers expect
+ * them, then by name. A worker may take the first run before the last one is enqueued.
  */
 async function openInOrder(reports: readonly DecidedReport[], now: number, { trigger }: DueSlotPorts): Promise<void> {
   const slots = reports
     .flatMap((one) =>
       one.decision.open.map((scheduled) => {
-        // Where several schedules have the same slot, the first one in the definition gives the run's delay.
+        // If several schedules have the same slot, the first one in the definition determines the run's delay.
         const { timing } = one.positions[one.slots.findIndex((own) => own.includes(scheduled))] ?? {};
         const lateAfterMs = timing?.lateAfterMs;
         const slot = new Date(scheduled).toISOString();
@@ -161,7 +161,7 @@ async function openInOrder(reports: readonly DecidedReport[], now: number, { tri
     } catch (thrown) {
       one.error ??= thrown;
     } finally {
-      // Also after a failure: the next slot must not overtake those before it.
+      // Also after a failure: the next slot must not overtake earlier ones.
       void turn.then(done);
     }
   });
@@ -182,10 +182,10 @@ async function finishReport(
   try {
     if (due.error !== undefined) throw due.error;
     const skipped = await skipSlots(due.report, decision, maxSkips, now, ports);
-    // Last: after a crash before this line, the next scan finds the same slots.
+    // Last, so that after a crash before this line, the next scan finds the same slots.
     await ports.cursors.advance(
       cursorMoves(positions, (timing, index) =>
-        // The cursor of a paused report moves only past the slots that can never be caught up.
+        // The cursor of a paused report moves only past slots that can never be caught up.
         isPaused ? decideWhilePaused(slots[index] ?? [], now, timing).skipped.at(-1)?.slot : now,
       ),
     );
@@ -224,7 +224,7 @@ async function skipSlots(
   return count;
 }
 
-/** Skipped slots of a report that get a record each in one scan; the oldest record names the others. */
+/** Most skipped slots of a report that get a record each in one scan. The oldest record names the others. */
 const MAX_SKIPS_RECORDED = 100;
 
 const SKIP_REASONS: Record<SkipReason, string> = {
@@ -235,11 +235,11 @@ const SKIP_REASONS: Record<SkipReason, string> = {
 };
 
 /**
- * Records slots that are not opened, each as a run in the state `skipped`. Returns how many this call skipped, without those
- * that were opened or skipped before.
+ * Records slots that are not opened, each as a run in state `skipped`. Returns how many this call skipped, not counting
+ * those opened or skipped before.
  *
  * @param skips ascending
- * @param maxRecords the oldest record names the slots before it
+ * @param maxRecords for more slots, the oldest record names the earlier ones
  */
 export async function recordSkippedSlots(
   report: FrozenDefinition,

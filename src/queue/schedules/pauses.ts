@@ -7,26 +7,28 @@ import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
 const pauseSchema = z.object({
   org: z.string(),
-  /** Null: all reports of the organization. */
+  /** Null: the pause applies to all reports of the organization. */
   report: z.string().nullable().default(null),
-  /** The person who paused it, or `docket`. */
+  /** The person who set the pause, or `docket`. */
   who: z.string(),
-  /** One sentence for a person. */
+  /** The reason, as one sentence. */
   why: z.string(),
   since: epochMsSchema,
-  /** Fingerprint of the API key that was rejected. Null: a person paused it, and only a person may resume it. */
+  /** Fingerprint of the rejected API key. Null: a person set the pause, and only a person may lift it. */
   key: z.string().nullable(),
-  /** The run whose call was rejected; its report's owner is notified. Null: a person paused it. */
+  /** The run whose call was rejected; its report's owner is notified. Null: a person set the pause. */
   run: z.string().nullable(),
 });
 
-/** A pause of scheduled runs: an organization's, or one report's. */
+/** A pause of the scheduled runs of an organization or of one report. */
 export type Pause = Readonly<z.infer<typeof pauseSchema>>;
 
-/** Whether the key is valid and lacks a permission: replacing it would change nothing. The code is at the end of `why`. */
+/**
+ * Whether the key is valid but lacks a permission: replacing the key would not help. The code is at the end of `why`.
+ */
 export const lacksPermission = ({ why }: Pick<Pause, 'why'>): boolean => why.endsWith('[api.forbidden]');
 
-/** Scope of a pause. */
+/** What a pause applies to. */
 export type PauseTarget = Pick<Pause, 'org' | 'report'>;
 
 const entrySchema = z.object({
@@ -44,11 +46,14 @@ export type PauseEntry = Readonly<z.infer<typeof entrySchema>>;
 const PUT = loadLuaScript('./put-pause.lua', import.meta.url);
 const LIFT = loadLuaScript('./lift-pauses.lua', import.meta.url);
 
-// An organization's name has no slash, so these fields never collide.
+// An organization's name contains no slash, so these fields never collide.
 const keyPauseField = (org: string): string => org;
 const pauseField = ({ org, report }: PauseTarget): string => `${org}/${report ?? '*'}`;
 
-/** The pause of a report's scheduled runs, from pauses by `<org>` and `<org>/<report>`; undefined when they are not paused. */
+/**
+ * The pause of a report's scheduled runs, from pauses by `<org>` and `<org>/<report>`. Undefined if they are not
+ * paused.
+ */
 export const findPause = <Value>(pauses: ReadonlyMap<string, Value>, org: string, report: string): Value | undefined =>
   pauses.get(org) ?? pauses.get(`${org}/${report}`);
 
@@ -57,8 +62,8 @@ const parsePauses = (texts: readonly unknown[]): Pause[] =>
   texts.flatMap((text) => parseStored<Pause>(pauseSchema, text) ?? []);
 
 /**
- * The pauses of all processes, in one hash. An organization may have a person's pause and Docket's own at the same time.
- * Throws `redis.unreachable`.
+ * Stores the pauses, for all processes, in one hash. An organization may have a person's pause and Docket's own at the
+ * same time. Throws `redis.unreachable`.
  */
 export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
@@ -67,7 +72,7 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
   const lift = async (run: string, who: string, why: string, fields: readonly string[]): Promise<readonly Pause[]> =>
     parsePauses(z.array(z.unknown()).parse(await runLuaScript(redis, LIFT, both, [run, who, why, ...fields])));
   return {
-    /** Sorted by organization, then report; the organization's own pause first. */
+    /** Sorted by organization, then report. The organization's own pause comes first. */
     list: mapped(
       async (): Promise<readonly Pause[]> =>
         parsePauses(Object.values(await redis.hgetall(keys.pauses))).sort(
@@ -78,17 +83,20 @@ export function redisPauses(redis: RedisClient, { prefix }: { readonly prefix: s
             Number(a.key === null) - Number(b.key === null),
         ),
     ),
-    /** Adds the pause, unless there is a person's, or one for the same key; returns the stored pause. */
+    /** Adds the pause, unless there is a person's pause, or one for the same key. Returns the stored pause. */
     put: mapped(async (pause: Pause): Promise<Pause> => {
       const field = pause.key === null ? pauseField(pause) : keyPauseField(pause.org);
       const stored = await runLuaScript(redis, PUT, both, [field, pause.key ?? '', JSON.stringify(pause)]);
       return parsePauses([stored])[0] ?? pause;
     }),
-    /** Removes and returns all pauses of this target, a rejected key's included; of an organization, not those of its reports. */
+    /**
+     * Removes and returns all pauses of this target, including that for a rejected key. For an organization, its
+     * reports' own pauses stay.
+     */
     lift: mapped((of: PauseTarget, who: string, why: string) =>
       lift('', who, why, [pauseField(of), ...(of.report === null ? [keyPauseField(of.org)] : [])]),
     ),
-    /** Removes and returns the key's pause that this run caused; undefined without one. */
+    /** Removes and returns the pause for a rejected key that this run caused; undefined if there is none. */
     liftKeyPause: mapped(
       async (org: string, run: string, why: string) => (await lift(run, 'docket', why, [keyPauseField(org)]))[0],
     ),

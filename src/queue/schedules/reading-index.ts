@@ -5,27 +5,27 @@ import { withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 
 const summarySchema = z.object({
-  /** When a worker last compared it with the archive, epoch ms. */
+  /** When a worker last compared the summary with the archive, epoch ms. */
   at: epochMsSchema,
-  /** As of the newest stored reading, epoch ms; null without one. */
+  /** When the newest stored reading was taken, epoch ms; null without one. */
   newest: epochMsSchema.nullable(),
-  /** Gaps of the last days, newest first. */
+  /** Missed readings of the last days, newest first. */
   missed: z.array(z.object({ day: z.string(), question: z.string(), why: z.string().nullable() })),
 });
 
-/** The recent readings of an organization. */
+/** Summary of an organization's recent readings. */
 export type ReadingSummary = Readonly<z.infer<typeof summarySchema>> & { readonly org: string };
 
-/** Summaries of what the archive holds, for metrics and the page. Workers rebuild them every hour. */
+/** Summaries of the readings in the archive, for metrics and the page. Workers rebuild them every hour. */
 export interface ReadingIndex {
   put(summary: ReadingSummary): Promise<void>;
   /** Removes the summaries of all other organizations. */
   retain(orgs: ReadonlySet<string>): Promise<void>;
-  /** Sorted by organization. Leaves out what cannot be read. */
+  /** Sorted by organization. Leaves out unreadable summaries. */
   list(): Promise<readonly ReadingSummary[]>;
 }
 
-/** In one hash. Throws `redis.unreachable`. */
+/** Keeps the summaries in one hash. Throws `redis.unreachable`. */
 export function redisReadingIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): ReadingIndex {
   const key = redisKeys(prefix).readings;
   return {

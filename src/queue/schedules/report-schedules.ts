@@ -5,11 +5,11 @@ import { jitterMs, nextSlots, slotsBetween } from '../../definitions/schedules/s
 import type { FrozenDefinition } from '../definitions/definition-store.ts';
 import { type CatchUpPolicy, DEFAULT_CATCH_UP_WINDOW_MS } from './catch-up.ts';
 
-/** One schedule of a report: its cursor, its slots, and its policy for missed ones. */
+/** One schedule of a report: its cursor, its slots, and its policy for missed slots. */
 export interface ReportSchedule extends CatchUpPolicy {
-  /** Name of its cursor. A changed schedule has another one, so it opens no earlier slots. */
+  /** Name of its cursor. A changed schedule gets another name, so that it opens no earlier slots. */
   readonly cursor: string;
-  /** Equal for all schedules with the same slots. */
+  /** The same for all schedules with the same slots. */
   readonly key: string;
   /** The slots with `after` < slot ≤ `upTo`, ascending, epoch ms. */
   between(after: number, upTo: number): readonly number[];
@@ -17,21 +17,21 @@ export interface ReportSchedule extends CatchUpPolicy {
   readonly lateAfterMs: number | undefined;
   /** Ms from this slot to the start of its run. */
   delayOf(slot: number): number;
-  /** The first slot after `after`; undefined without one. */
+  /** The first slot after `after`; undefined if there is none. */
   next(after: number): number | undefined;
 }
 
-/** `<org>/<report>`. */
+/** Full name of a report: `<org>/<report>`. */
 export const reportName = ({ definition }: FrozenDefinition): string => `${definition.org}/${definition.report}`;
 
-/** The schedules of a report, in its own order. */
+/** The schedules of a report, in the definition's order. */
 export function reportSchedules(report: FrozenDefinition): readonly ReportSchedule[] {
   const { definition, settings } = report;
   const { calendar } = settings;
   return definition.schedule.map((schedule) => {
     const zone = schedule.timezone ?? settings.timezone;
     return {
-      // Without the calendar: after a corrected holiday, slots that move into the past must not be lost.
+      // The calendar is left out: if a holiday is corrected, slots that move into the past must not be lost.
       cursor: `${reportName(report)} ${scheduleHash(schedule, zone, undefined)}`,
       key: scheduleHash(schedule, zone, (schedule.on ?? schedule.shift) ? calendar : undefined),
       catchUp: schedule.catch_up,
@@ -44,7 +44,7 @@ export function reportSchedules(report: FrozenDefinition): readonly ReportSchedu
   });
 }
 
-/** Hash of the settings that determine the slots, without those that determine how they are processed. */
+/** Hash of the settings that determine the slots. Leaves out those that determine how slots are processed. */
 function scheduleHash(schedule: Schedule, zone: string, calendar: unknown): string {
   const { cron, start, end, on, shift } = schedule;
   return createHash('sha256')
@@ -53,14 +53,14 @@ function scheduleHash(schedule: Schedule, zone: string, calendar: unknown): stri
     .slice(0, 16);
 }
 
-/** Distinct names of a report's cursors. */
+/** The names of a report's cursors, each once. */
 export const cursorNames = (report: FrozenDefinition): string[] => [
   ...new Set(reportSchedules(report).map(({ cursor }) => cursor)),
 ];
 
 /**
- * Ms for which a slot can be caught up: the longest `catch_up_window` of the schedules that have it, and the default for a
- * slot of no schedule, such as a backfill's.
+ * How long a slot can be caught up, in ms: the longest `catch_up_window` of the schedules that have the slot. The
+ * default applies to a slot of no schedule, e.g. in a backfill.
  *
  * @param slot epoch ms
  */

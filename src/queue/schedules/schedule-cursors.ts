@@ -5,7 +5,7 @@ import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 
-/** A move of one cursor; epoch ms. */
+/** One cursor's move, in epoch ms. */
 export interface CursorMove {
   readonly cursor: string;
   readonly from: number;
@@ -16,20 +16,20 @@ const ADVANCE = loadLuaScript('./advance-cursors.lua', import.meta.url);
 const INITIALIZE = loadLuaScript('./initialize-cursors.lua', import.meta.url);
 const namesSchema = z.array(z.string());
 
-/** Epoch ms as written; `initialize-cursors.lua` has the same pattern. */
+/** Epoch ms as written. `initialize-cursors.lua` has the same pattern. */
 const INSTANT_PATTERN = /^\d{1,15}$/;
 /** Cursors per command. */
 const BATCH_SIZE = 2_000;
 
 /**
- * By the name of a schedule's cursor: the instant (epoch ms) up to which its slots were processed. In one hash. Throws
- * `redis.unreachable`.
+ * Stores, by the name of a schedule's cursor, the instant (epoch ms) up to which its slots were processed. In one hash.
+ * Throws `redis.unreachable`.
  */
 export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   return {
-    /** Undefined for a missing cursor and for an unreadable one. */
+    /** Reads cursors. Undefined for a missing or unreadable one. */
     read: mapped(async (cursors: readonly string[]) => {
       const found: (number | undefined)[] = [];
       for (const batch of batchesOf(cursors, BATCH_SIZE)) {
@@ -38,7 +38,7 @@ export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly 
       }
       return found;
     }),
-    /** Sets the missing and the unreadable ones of these cursors, and returns the names of the unreadable ones. */
+    /** Sets those of these cursors that are missing or unreadable, and returns the names of the unreadable ones. */
     initialize: mapped(async (cursors: readonly string[], at: number) => {
       const unreadable: string[] = [];
       for (const names of batchesOf(cursors, BATCH_SIZE)) {
@@ -46,7 +46,7 @@ export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly 
       }
       return unreadable;
     }),
-    /** Moves all of them in one step. False, and none is moved, when another process has moved one. */
+    /** Moves all of them in one step. False, and moves none, if another process has moved one of them. */
     advance: mapped(async (moves: readonly CursorMove[]) => {
       const args = moves.flatMap(({ cursor, from, to }) => [cursor, from, to]);
       return (await runLuaScript(redis, ADVANCE, [keys.cursors], args)) === 1;

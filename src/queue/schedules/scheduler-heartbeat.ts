@@ -6,15 +6,15 @@ import { redisKeys } from '../../redis/keys.ts';
 
 const textSchema = z.string().transform(Number).pipe(epochMsSchema);
 const storedSchema = z.object({
-  /** Epoch ms of its end. */
+  /** When the scan ended, epoch ms. */
   at: textSchema,
-  /** The oldest due slot (epoch ms) that could not be opened; null without one. */
+  /** The oldest due slot (epoch ms) that could not be opened; null if there is none. */
   stuck: textSchema.nullable(),
 });
-/** The last scan of due slots, by any scheduler. */
+/** The last scan of due slots by any scheduler. */
 export type SchedulerHeartbeat = Readonly<z.infer<typeof storedSchema>>;
 
-/** Throws `redis.unreachable`. */
+/** Stores the last scan. Throws `redis.unreachable`. */
 export function redisSchedulerHeartbeats(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const key = redisKeys(prefix).looks;
   const mapped = mapRedisErrors(redis);
@@ -22,7 +22,7 @@ export function redisSchedulerHeartbeats(redis: RedisClient, { prefix }: { reado
     record: mapped(async ({ at, stuck }: SchedulerHeartbeat) => {
       await redis.hset(key, 'at', at, 'stuck', stuck ?? '');
     }),
-    /** Null before the first, and for an unreadable one. */
+    /** Null before the first scan, and for an unreadable entry. */
     last: mapped(async (): Promise<SchedulerHeartbeat | null> => {
       const [at, stuck] = await redis.hmget(key, 'at', 'stuck');
       return storedSchema.safeParse({ at, stuck: stuck || null }).data ?? null;

@@ -1,10 +1,10 @@
 --[[
-  Enters runs and their deliveries into the indexes for searches, where they are missing: versions of Docket before these
-  indexes do not enter them.
+  Enters runs and their deliveries into the search indexes if they are missing there: older versions of Docket do not write
+  these indexes.
 
   KEYS[1]  recipients   KEYS[2]  reports with runs   KEYS[3]  first days of periods
   ARGV[1]  prefix of the keys, with its separator   ARGV[2]  ttl of records and rows, ms
-  ARGV[3]  1: enters all of these runs, because an index may have been lost; 0: only those that are marked as missing
+  ARGV[3]  1: enter all of these runs, because an index may have been lost; 0: only those not marked as indexed
   ARGV[4…]  ids of runs
 
   Returns the number of runs entered.

@@ -1,8 +1,8 @@
 --[[
-  Leases of runs that a command executes itself.
+  Manages leases of runs that a command itself executes.
 
   KEYS[1]  leases: a sorted set by epoch ms of expiry
-  ARGV[1]  operation; what follows it, and what is returned:
+  ARGV[1]  operation, its arguments -> its result:
     take run ms     -> 1
     renew run ms    -> 1, or 0 without a lease
     expired limit   -> runs whose lease has expired

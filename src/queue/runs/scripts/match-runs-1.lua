@@ -1,18 +1,20 @@
 --[[
-  Which of these runs match a filter that no single index answers.
+  Finds those of these runs that match a filter that no single index can answer.
 
-  KEYS[1]  the index of all runs: names the node of a Cluster
-  ARGV[1]  prefix of the records   ARGV[2]  the conditions as JSON: { reports: { "org/report": true }, states: { state: true }, error,
-  from, to }, each optional: a part of an error code in lower case; first and last day (YYYY-MM-DD) on which the period begins;
-  `in`: names of sorted sets of runs, one of which has the run
+  KEYS[1]  the index of all runs; selects the node of a Cluster
+  ARGV[1]  prefix of the records
+  ARGV[2]  the conditions as JSON, each optional: reports: { "org/report": true }; states: { state: true };
+  error: part of an error code, in lower case; from, to: first and last day (YYYY-MM-DD) on which the period may begin;
+  in: names of sorted sets of runs, one of which must contain the run
   ARGV[3…]  ids of runs
 
-  Returns the ids that match, in their order.
+  Returns the matching ids, in the given order.
 ]]
 local wanted = cjson.decode(ARGV[2])
 local needsOrder = wanted.reports or wanted.from
 
--- First day and `org/report` of a run: from what its version has noted beside the order, or from the order.
+-- First day and `org/report` of a run, from the mark beside its order if its version wrote one, otherwise from the
+-- order.
 local function fieldsOf(key, noted)
   local day, report = string.match(noted or '', '^"(%S+) ([^"]+)"$')
   if day then return day, report end

@@ -3,7 +3,7 @@
 
   KEYS[1]  the record: a hash   ARGV[1]  the decision as JSON
 
-  Its time and author make a decision unique. A client that repeats the command changes nothing.
+  A decision is unique by its time and author, so repeating the command changes nothing.
 ]]
 -- @include ./append-decision.lua
 local stored = redis.call('HMGET', KEYS[1], 'state', 'reopened')

@@ -5,27 +5,27 @@
   KEYS[5…]  indexes by time: of all runs, of the organization, of the report; unfinished runs unless the run has ended
   ARGV[1]  id   ARGV[2]  epoch ms of creation   ARGV[3]  ttl, ms   ARGV[4]  prefix of the indexes by state
   ARGV[5]  organization   ARGV[6]  prefix of the other indexes, with its separator
-  ARGV[7]  the definition as text, stored or renewed whether or not the run is new; empty: it is stored already
+  ARGV[7]  the definition as text, stored or renewed whether or not the run is new; empty: already stored
   ARGV[8…]  fields and values of the record
 
-  The field `indexed` of the record tells that this version has entered the run into the indexes for searches: the repair of
-  these indexes (`index-runs-1.lua`) enters runs of older versions, which lack it.
+  The record's field `indexed` shows that this version has entered the run into the search indexes. Runs of older versions
+  lack it, and the repair of these indexes (`index-runs-1.lua`) enters them.
 
-  Returns { 1, fields } for a new record, { 0, fields } with those of the existing one.
+  Returns { 1, fields } for a new record, or { 0, fields } with the fields of the existing one.
 ]]
 -- @include ./run-index.lua
 -- @include ./search-index.lua
 
--- Clocks of two processes may differ by this.
+-- Clocks of two processes may differ by this much.
 local MAX_CLOCK_SKEW_MS = 300000
 
--- The first write: a server that is full refuses it, and with it the whole script. There is no record without its definition.
+-- The first write: a full server refuses it, and with it the whole script. So no record exists without its definition.
 if ARGV[7] ~= '' then redis.call('SET', KEYS[3], ARGV[7], 'PX', ARGV[3]) end
 
 local existing = redis.call('HGETALL', KEYS[1])
 local skippedTooEarly = false
 if #existing > 0 then
-  -- A slot that was skipped by a clock far ahead of this one was not due then: the skip is void.
+  -- A slot that was skipped by a clock far ahead of this one was not due then, so the skip does not count.
   local stored = redis.call('HMGET', KEYS[1], 'state', 'order')
   skippedTooEarly = stored[1] == 'skipped' and cjson.decode(stored[2]).createdAt > ARGV[2] + MAX_CLOCK_SKEW_MS
   if not skippedTooEarly then return { 0, existing } end
@@ -38,8 +38,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 
 -- At most the server's time: a client whose clock is ahead must not drop the entries of other runs.
 local oldest = math.min(tonumber(ARGV[2]), serverTimeMs()) - ARGV[3]
--- The index of ids exists only while it is in use. It drops the same entries as the index by time, in the same step:
--- `run-ids.ts` compares their sizes.
+-- The index of ids exists only while it is used. It drops the same entries as the index by time in the same step,
+-- because `run-ids.ts` compares their sizes.
 if redis.call('EXISTS', KEYS[2]) == 1 then
   local expired = mayForget(KEYS[5])
     and redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. string.format('%.0f', oldest)) or {}

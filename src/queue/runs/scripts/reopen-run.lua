@@ -5,9 +5,9 @@
   ARGV[1]  id   ARGV[2]  ttl, ms   ARGV[3]  prefix of the indexes by state   ARGV[4]  the decision as JSON
   ARGV[5…]  states from which the run may be reopened
 
-  A decision names its time and author. A client that repeats the command finds its own decision and changes nothing.
+  A decision contains its time and author. A client that repeats the command finds its own decision, and changes nothing.
 
-  Returns 1 when the run is reopened, else 0.
+  Returns 1 if the run was reopened, else 0.
 ]]
 -- @include ./run-index.lua
 -- @include ./append-decision.lua

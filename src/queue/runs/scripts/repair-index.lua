@@ -1,6 +1,6 @@
 --[[
-  Scans some records and enters unfinished runs that the indexes miss. A script, because a Cluster runs it on the node that
-  holds these keys.
+  Scans some records, and enters unfinished runs that are missing in the indexes. It is a script because a Cluster runs that
+  on the node with these keys.
 
   KEYS[1]  unfinished runs   KEYS[2]  organizations   KEYS[3]  the index of all runs by time
   ARGV[1]  cursor of SCAN   ARGV[2]  pattern of the records' keys   ARGV[3]  length of their prefix   ARGV[4]  keys per scan

@@ -1,10 +1,10 @@
 --[[
-  Records that a run is to stop, unless it has ended or was cancelled before.
+  Records the request to cancel a run, unless it has ended or was already cancelled.
 
   KEYS[1]  the record: a hash   KEYS[2]  requested cancellations
-  ARGV[1]  id   ARGV[2]  ttl, ms   ARGV[3]  the cancellation as JSON   ARGV[4]  the same as a decision
+  ARGV[1]  id   ARGV[2]  ttl, ms   ARGV[3]  the cancellation as JSON   ARGV[4]  the same, as a decision
 
-  Returns 1 when it is recorded, else 0.
+  Returns 1 if it was recorded, else 0.
 ]]
 -- @include ./append-decision.lua
 -- @include ./terminal-states.lua

@@ -1,13 +1,13 @@
 -- @include ./run-index.lua
--- What the field `indexed` of a record holds, as JSON like its other fields: first day and report, which filters read instead
--- of the whole order.
+-- The value of a record's field `indexed`, as JSON like the other fields: first day and report, which filters read instead of
+-- the whole order.
 local function indexMark(run)
   local day = type(run.period) == 'table' and run.period.from
   return string.format('"%s %s/%s"', type(day) == 'string' and day or '-', run.org, run.report)
 end
 
 -- Enters a run into the indexes by the first day of its period (of all runs, of its organization), and its report into the
--- set of reports with runs. `run` is the decoded order; `prefix` begins every key, with its separator; `ttl` in ms.
+-- set of reports with runs. `run` is the decoded order. `prefix` begins every key and includes the separator. `ttl` in ms.
 local function enterRun(prefix, run, id, ttl)
   local oldest = serverTimeMs() - ttl
   local report = prefix .. 'reports'

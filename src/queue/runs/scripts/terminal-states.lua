@@ -1,4 +1,4 @@
--- `TERMINAL_STATES` of run-record.ts.
+-- The same states as `TERMINAL_STATES` of run-record.ts.
 local TERMINAL = {
   done = true,
   partly_delivered = true,

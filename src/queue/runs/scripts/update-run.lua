@@ -5,10 +5,10 @@
   ARGV[1]  id   ARGV[2]  ttl, ms   ARGV[3]  prefix of the indexes by state   ARGV[4]  the new state; empty: unchanged
   ARGV[5…]  fields and values
 
-  A run that has ended keeps its state: a worker that lost its lock unnoticed must neither reopen it nor end it in another
-  state. A run with a requested cancellation only ends.
+  A run that has ended keeps its state: a worker that has lost its lock without noticing must neither reopen it nor end it in
+  another state. A run whose cancellation was requested can only end.
 
-  Returns 'written'; or 'missing', 'ended' or the cancellation as JSON, and changes nothing.
+  Returns 'written', or changes nothing and returns 'missing', 'ended' or the cancellation as JSON.
 ]]
 -- @include ./run-index.lua
 -- @include ./terminal-states.lua
