@@ -4,16 +4,16 @@ import { withRedisErrors } from './errors.ts';
 import { redisKeys } from './keys.ts';
 import { loadLuaScript, runLuaScript } from './script.ts';
 
-/** The steps of Redis's wall clock that processes of the deployment have measured. */
+/** The steps of Redis's wall clock that the deployment's processes have measured. */
 export interface ClockSteps {
   readonly steps: number;
-  /** Null before the first; `ms` is its size, `at` epoch ms. */
+  /** The last step; null before the first. `ms` is its size, `at` its time (epoch ms). */
   readonly last: { readonly ms: number; readonly at: number } | null;
 }
 
 export const NO_STEPS: ClockSteps = { steps: 0, last: null };
 
-/** Two processes measure one step within this, ms. */
+/** Measurements of two processes within this time, ms, belong to the same step. */
 const SAME_STEP_TOLERANCE_MS = 500;
 
 const RECORD = loadLuaScript('./clock-record.lua', import.meta.url);
@@ -24,7 +24,7 @@ const storedSchema = z.object({
   at: z.coerce.number().int(),
 });
 
-/** Throws `redis.unreachable`. */
+/** Records the steps. Throws `redis.unreachable`. */
 export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const key = redisKeys(prefix).redisClock;
   const read = async (): Promise<ClockSteps> => {
@@ -43,11 +43,11 @@ export function redisClock(redis: RedisClient, { prefix }: { readonly prefix: st
   };
   return {
     read,
-    /** Reads how many steps are recorded already; called before the first measurement. */
+    /** Reads how many steps are already recorded. Call it before the first measurement. */
     loadBaseline: () => void baseline(),
     /**
-     * Records a step. True for the first process to measure it.
-     * @param at epoch ms by the clock of Redis after the step
+     * Records a step. Returns true for the first process that measures it.
+     * @param at epoch ms after the step, by Redis's clock
      */
     record: async (ms: number, at: number): Promise<boolean> => {
       const args = [ms, at, await baseline(), SAME_STEP_TOLERANCE_MS];

@@ -8,18 +8,20 @@ import { createRedactor, passwordsIn, type Redact } from '../base/secrets/redact
 import { clusterName, isCluster, type RedisClient, redisName } from './client.ts';
 import { redisUnreachable, toRedisError } from './errors.ts';
 
-/** For connecting to a server at start, ms. */
+/** Limit for connecting to a server at the start, ms. */
 const CONNECT_TIMEOUT_MS = 1_800;
-/** For a connection to end, ms, where the caller is in a hurry. */
+/** Limit for ending a connection when the caller is in a hurry, ms. */
 const DISCONNECT_TIMEOUT_MS = 50;
-/** For the reply to a producer's command, ms: a caller waits for it. */
+/** Limit for the reply to a producer's command, ms, because a caller waits for it. */
 const COMMAND_TIMEOUT_MS = 2_000;
-/** A socket without data for this long, ms, is dead. Longer than the ten seconds for which BullMQ blocks. */
+/** A socket without data for this long, ms, is dead. Must exceed the ten seconds for which BullMQ blocks. */
 const SOCKET_TIMEOUT_MS = 20_000;
 
 /**
- * - `producer`: for triggers, stores and the admin route. Fails at once while Redis is unreachable: a caller waits.
- * - `worker`: for BullMQ workers. Waits for Redis to return: a running job must survive a restart or a failover.
+ * - `producer`: for triggers, stores and the admin route. Fails at once while Redis is unreachable, because a caller
+ *   waits.
+ * - `worker`: for BullMQ workers. Waits for Redis to return, because a running job must survive a restart or a
+ *   failover.
  */
 export type ClientRole = 'producer' | 'worker';
 
@@ -31,30 +33,33 @@ const ROLE_OPTIONS: Record<
   worker: { maxRetriesPerRequest: null, socketTimeout: SOCKET_TIMEOUT_MS },
 };
 
-/** Attempts of a command, and ms between them, while a Cluster promotes another master. */
+/** How often a command is attempted, and the ms in between, while a Cluster promotes another master. */
 const CLUSTER_ROLE_OPTIONS: Record<ClientRole, Pick<ClusterOptions, 'maxRedirections' | 'retryDelayOnFailover'>> = {
   producer: { maxRedirections: 16, retryDelayOnFailover: 100 },
   worker: { maxRedirections: 500, retryDelayOnFailover: 250 },
 };
 
-/** A URL as `parseRedisUrl` takes it, which may hold a password and is never repeated; or a socket, which no URL can name. */
+/** A URL for `parseRedisUrl`, or a socket, which no URL can name. Never repeat the URL: it may contain a password. */
 export type RedisAddress = string | { readonly path: string };
 
-/** Where the process finds its Redis. */
+/** The address of the process's Redis. */
 export const redisAddress = ({ config, redis }: Pick<AppContext, 'config' | 'redis'>): RedisAddress =>
   redis || config.REDIS_URL;
 
-/** What ioredis reports when it gives a client up for good, because it was to reconnect while it did; nothing if it is closed on purpose. */
+/**
+ * ioredis reports this when it closes a client for good because a reconnect came while it was reconnecting. It reports
+ * nothing when a client is closed on purpose.
+ */
 const GIVEN_UP = 'Connection is closed.';
 
 const reconnectDelayMs = (times: number): number => Math.min(times * 100, 2_000);
 
 /**
- * Connects a client, which afterwards reconnects by itself and follows a failover. Throws within about two seconds:
- * `redis.unreachable` without a server at the URL, `redis.unauthorized` when it rejects the credentials, `config.invalid`
- * for an invalid URL.
+ * Connects a client that later reconnects by itself and follows a failover. Throws within about two seconds:
+ * `redis.unreachable` without a server at the URL, `redis.unauthorized` when it rejects the credentials,
+ * `config.invalid` for an invalid URL.
  *
- * @param options.connectTimeoutMs instead of about two seconds, for a caller that can do without
+ * @param options.connectTimeoutMs shorter than about two seconds, for a caller that can do without Redis
  */
 export async function openRedis(
   address: RedisAddress,
@@ -78,7 +83,7 @@ export async function openRedis(
     if (open) log.warn('Redis connection error; reconnecting', { url: server, why: errorMessage(error) });
   };
   if (isCluster(redis)) {
-    // A node's error is closer to the cause than the Cluster's "all nodes failed", which needs a listener as well.
+    // A node's error is closer to the cause than the Cluster's "all nodes failed". That one needs a listener as well.
     redis.on('node error', onError);
     redis.on('error', (error) => {
       failure ??= error;
@@ -92,7 +97,7 @@ export async function openRedis(
   }
   const ready = new Promise<void>((resolve) => redis.once('ready', resolve));
   try {
-    // `connect()` also rejects while ioredis keeps trying, e.g. when the server is still loading its data.
+    // `connect()` may also reject while ioredis keeps trying, e.g. while the server is still loading its data.
     await withTimeout(
       redis.connect().then(() => ready),
       connectTimeoutMs,
@@ -100,7 +105,8 @@ export async function openRedis(
         throw new Error(`no answer within ${connectTimeoutMs} ms`);
       },
     );
-    // When the server rejects the URL's database, ioredis continues in database 0, which may be another deployment's.
+    // If the server rejects the URL's database, ioredis continues in database 0, which may belong to another
+    // deployment.
     if (!isCluster(redis) && redis.options.db) await redis.select(redis.options.db);
   } catch (error) {
     redis.disconnect();
@@ -113,7 +119,7 @@ export async function openRedis(
   return redis;
 }
 
-/** A server may repeat the password while a client signs in. */
+/** Redacts the URL's passwords: a server may repeat one while a client signs in. */
 function passwordRedactor(url: string): Redact {
   const { registerSecret, redact } = createRedactor();
   for (const password of passwordsIn(url)) registerSecret(password);
@@ -121,8 +127,8 @@ function passwordRedactor(url: string): Redact {
 }
 
 /**
- * BullMQ takes its listeners off a duplicate before that has closed. Without one, ioredis prints what still fails on it,
- * e.g. a write to a server that is gone.
+ * BullMQ removes its listeners from a duplicate before that has closed. Without a listener, ioredis prints later
+ * errors, e.g. of a write to a server that is gone.
  */
 class ServerClient extends Redis {
   override duplicate(override?: Partial<RedisOptions>): Redis {
@@ -139,10 +145,10 @@ function createServerClient(
     ...ROLE_OPTIONS[role],
     lazyConnect: true,
     connectTimeout: connectTimeoutMs,
-    // After a disconnect, ioredis keeps the process alive for so long where the socket does not close.
+    // After a disconnect, ioredis keeps the process alive for this long if the socket does not close.
     ...(connectTimeoutMs < CONNECT_TIMEOUT_MS ? { disconnectTimeout: DISCONNECT_TIMEOUT_MS } : {}),
     retryStrategy: reconnectDelayMs,
-    // The former master has become a replica. 2: reconnect, which resolves the new master, and resend the command.
+    // READONLY means that the former master is now a replica. 2: reconnect to the new master, and resend the command.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),
   } as const;
   if (topology.kind === 'socket') return new ServerClient({ ...options, path: topology.path });
@@ -154,7 +160,7 @@ function createServerClient(
     name: master,
     db,
     sentinelRetryStrategy: reconnectDelayMs,
-    // A partitioned master keeps its connections; the Sentinels report that it was replaced.
+    // A partitioned master keeps its connections. The Sentinels report that it was replaced.
     failoverDetector: true,
     ...omitUndefined({ username, password, sentinelUsername, sentinelPassword }),
     ...(tls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
@@ -165,7 +171,7 @@ function createClusterClient(
   { nodes, username, password, tls }: RedisTopology & { kind: 'cluster' },
   role: ClientRole,
 ): Cluster {
-  // A node's connection is opened by its first command, which has to wait for it. The Cluster itself fails at once.
+  // A node's connection is opened by its first command, which must wait for it. The Cluster itself fails at once.
   const { enableOfflineQueue = true, ...nodeOptions } = ROLE_OPTIONS[role];
   return new Cluster(
     nodes.map(({ host, port }) => ({ host, port })),
@@ -182,12 +188,12 @@ function createClusterClient(
         ...omitUndefined({ username, password }),
         ...(tls ? { tls: {} } : {}),
       },
-      // Certificates are issued for the name; an address would not match.
+      // Certificates are issued for the name, and would not match an address.
       ...(tls ? { dnsLookup: (host, done) => done(null, host) } : {}),
     },
   );
 }
 
-/** Without undefined members, which ioredis takes for values. */
+/** Removes undefined members, which ioredis would take for values. */
 const omitUndefined = (values: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -4,10 +4,10 @@ import { type Redact, redactUntrusted } from '../base/secrets/redactor.ts';
 import { SECOND_MS } from '../base/time.ts';
 import { type RedisClient, redisName } from './client.ts';
 
-/** The `DocketError` for one kind of error. */
+/** How to make a `DocketError` from one kind of error. */
 interface RedisErrorMapping {
   readonly code: ErrorCode;
-  /** Follows the server's name. */
+  /** The part of the message after the server's name. */
   readonly summary: string;
   readonly expected: string;
   readonly next: string;
@@ -16,8 +16,8 @@ interface RedisErrorMapping {
 const RUNS_RESUME = 'runs resume where they stopped.';
 
 /**
- * Error replies; the first match applies. Redis 7 starts a reply with its code and names the script at its end. Before, an
- * error within a script started with `ERR Error running script`, and the code came later.
+ * Error replies; the first match applies. Redis 7 begins a reply with its code and names the script at the end. Older
+ * versions begin an error within a script with `ERR Error running script`; the code comes later.
  */
 const REPLY_MAPPINGS: readonly (RedisErrorMapping & { readonly reply: RegExp })[] = [
   {
@@ -99,22 +99,24 @@ const UNREACHABLE: RedisErrorMapping = {
   next: 'Start the server (`redis-server --appendonly yes`), or set REDIS_URL to a running one.',
 };
 
-// Messages of ioredis and of sockets for a server that cannot be reached.
+// Messages of ioredis and of sockets about an unreachable server.
 const CONNECTION_ERROR =
   /Stream isn't writeable|Connection is closed|Command timed out|max retries per request|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ClusterAllFailed|Cluster isn't ready|Cluster is ended|startup nodes|slots cache|Too many Cluster redirections|sentinels? are unreachable|Socket timeout/i;
 
 export interface RedisErrorContext {
-  /** Named in the message by host and port; a name that is given must hold no credentials. Default: not named. */
+  /**
+   * The server to name in the message, by host and port. A given name must contain no credentials. Absent: not named.
+   */
   readonly server?: RedisClient | string | undefined;
-  /** The operation that failed, in front of the message, e.g. `Nothing was called`. */
+  /** The failed operation, which begins the message, e.g. `Nothing was called`. */
   readonly operation?: string | undefined;
-  /** Removes the password from the server's text. Needed only while signing in. */
+  /** Removes the password from the server's text. Only needed while signing in. */
   readonly redact?: Redact;
 }
 
 /**
- * A thrown Redis error as a `DocketError` with a code and a next step: unreachable, out of memory, unwritable,
- * unauthorized, wrong type and failed script are distinct. Anything that Redis did not cause is returned as it is.
+ * Turns a thrown Redis error into a `DocketError` with a code and a next step. Distinguishes unreachable, out of
+ * memory, unwritable, unauthorized, wrong type and failed script. Returns anything that Redis did not cause unchanged.
  */
 export function toRedisError(thrown: unknown, context: RedisErrorContext = {}): unknown {
   if (thrown instanceof DocketError || !(thrown instanceof Error)) return thrown;
@@ -122,7 +124,7 @@ export function toRedisError(thrown: unknown, context: RedisErrorContext = {}): 
   return mapping === undefined ? thrown : createRedisError(mapping, thrown, context);
 }
 
-/** `redis.unreachable`, for a cause that is known to be the connection's. */
+/** Makes a `redis.unreachable` error, for a cause that is known to be the connection. */
 export const redisUnreachable = (cause: unknown, context: RedisErrorContext = {}): DocketError =>
   createRedisError(UNREACHABLE, cause, context);
 
@@ -132,7 +134,7 @@ function classifyError(thrown: Error): RedisErrorMapping | undefined {
   return mapping ?? (CONNECTION_ERROR.test(`${thrown.name} ${errorMessage(thrown)}`) ? UNREACHABLE : undefined);
 }
 
-/** The error reply; of a Cluster whose nodes all failed, the last node's. */
+/** The error reply. If all nodes of a Cluster failed, the last node's reply. */
 function replyMessage(thrown: Error): string | undefined {
   if (thrown.name === 'ReplyError') return thrown.message;
   return 'lastNodeError' in thrown && thrown.lastNodeError instanceof Error ? thrown.lastNodeError.message : undefined;
@@ -169,18 +171,19 @@ function commandKeys(thrown: unknown): readonly string[] {
   return (scripted ? all.slice(2, 2 + Number(all[1])) : all.slice(0, 1)).map(String);
 }
 
-/** What `withRedisErrors` does besides mapping errors. */
+/** What `withRedisErrors` does besides converting errors. */
 export interface RedisCommandOptions {
-  /** As in `RedisErrorContext`. */
+  /** See `RedisErrorContext`. */
   readonly operation?: string;
-  /** Without a reply within this time, ms, `redis.unreachable` is thrown. Default: the client's own limits. */
+  /** Throws `redis.unreachable` if there is no reply within this time, ms. Default: the client's own limits. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Runs commands; throws what `toRedisError` makes of their errors.
+ * Runs commands, and converts their errors with `toRedisError`.
  *
- * @param redis named in the error. `undefined` where report owners may read the error: they see no host names.
+ * @param redis the server to name in the error; `undefined` if report owners may read the error, because they must not
+ * see host names
  */
 export async function withRedisErrors<Reply>(
   redis: RedisClient | undefined,
@@ -198,17 +201,17 @@ export async function withRedisErrors<Reply>(
   }
 }
 
-/** Wraps methods of a store in `withRedisErrors`. */
+/** Wraps the methods of a store in `withRedisErrors`. */
 export const mapRedisErrors =
   (redis: RedisClient | undefined, options?: RedisCommandOptions) =>
   <Args extends readonly unknown[], Reply>(method: (...args: Args) => Promise<Reply>) =>
   (...args: Args): Promise<Reply> =>
     withRedisErrors(redis, () => method(...args), options);
 
-/** For state that an API call depends on. The timeout outlasts a failover. */
+/** Options for state that an API call depends on. The timeout outlasts a failover. */
 export const BEFORE_CALL: RedisCommandOptions = { operation: 'Nothing was called', timeoutMs: 5 * SECOND_MS };
 
-/** For state that a delivery depends on. */
+/** Options for state that a delivery depends on. */
 export const beforeSending = (state: string): RedisCommandOptions => ({
   operation: `${state} cannot be read or written, so sending stops`,
 });

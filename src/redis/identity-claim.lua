@@ -1,10 +1,10 @@
 --[[
-  Writes the deployment's id, unless another id than the expected one is there.
+  Writes the deployment's id, unless an unexpected id is stored.
 
   KEYS[1]  the identity: a hash
-  ARGV[1]  id   ARGV[2]  '1' when it is restored   ARGV[3]  the id to replace; empty: no readable id may be there
+  ARGV[1]  id   ARGV[2]  '1' if it is restored   ARGV[3]  the id to replace; empty: no readable id may be stored
 
-  Returns all fields of the hash afterwards.
+  Returns all fields of the hash after that.
 ]]
 -- @include ./server-time.lua
 local stored = redis.call('HMGET', KEYS[1], 'id', 'since')

@@ -6,16 +6,16 @@ import { loadLuaScript, runLuaScript } from './script.ts';
 const identityKey = (prefix: string): string => `${prefix}:identity`;
 
 const identitySchema = z.object({
-  /** Random; the marker of the deployment's archive holds it, too. */
+  /** A random id. The marker of the deployment's archive holds the same. */
   id: z.string().regex(/^[0-9a-f]{32}$/),
-  /** Epoch ms by the clock of Redis: when the id was written. */
+  /** When the id was written, epoch ms by Redis's clock. */
   since: z
     .string()
     .regex(/^[1-9]\d*$/)
     .transform(Number),
   /**
-   * It was lost and written again, from the archive's marker or from the memory of a running process. Other data of this
-   * Redis may be lost as well. Stored as "1", or absent.
+   * Set if the id was lost and written again, from the archive's marker or a running process's memory. Other data of
+   * this Redis may be lost as well. Stored as "1", or absent.
    */
   restored: z
     .string()
@@ -23,7 +23,7 @@ const identitySchema = z.object({
     .transform((text) => text === '1'),
 });
 
-/** Which deployment a Redis belongs to. */
+/** Identifies the deployment that a Redis belongs to. */
 export type Identity = Readonly<z.infer<typeof identitySchema>>;
 
 const CLAIM = loadLuaScript('./identity-claim.lua', import.meta.url);
@@ -31,7 +31,8 @@ const CLAIM = loadLuaScript('./identity-claim.lua', import.meta.url);
 const READ_ERRORS: RedisCommandOptions = { operation: "The deployment's identity cannot be read" };
 
 /**
- * Undefined when Redis holds none, or an unreadable one. Throws `redis.unreachable` and the other Redis errors.
+ * Reads the identity; undefined if Redis holds none, or an unreadable one. Throws `redis.unreachable` and the other
+ * Redis errors.
  *
  * @param prefix of the deployment's keys, with the hash tag, e.g. `{docket}`
  */
@@ -42,9 +43,9 @@ export async function readIdentity(redis: RedisClient, prefix: string): Promise<
 }
 
 /**
- * Writes the id where none is, and returns the stored one: of concurrent callers the first one wins. Atomic.
+ * Writes the id if there is none, and returns the stored id. Atomic: the first of several concurrent callers wins.
  *
- * @param replaces the id to replace, by another one or by itself with a new `since`
+ * @param replaces an id to replace, by another id or by itself with a new `since`
  */
 export async function claimIdentity(
   redis: RedisClient,

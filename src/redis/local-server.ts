@@ -4,7 +4,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `redis-server` or `valkey-server` on the PATH. */
+/** Finds `redis-server` or `valkey-server` on the PATH. */
 export async function findServerProgram(env: Environment): Promise<string | undefined> {
   const folders = (env.PATH ?? '').split(delimiter).filter(Boolean);
   for (const name of ['redis-server', 'valkey-server']) {
@@ -22,11 +22,11 @@ export interface LocalServer {
 }
 
 /**
- * Starts a server that logs each write, and waits until it answers. Undefined if it ends before.
+ * Starts a server that logs each write to disk, and waits until it answers. Undefined if it ends before that.
  *
- * @param options beside those of the address and the folder
- * @param detached it survives this process, and Ctrl-C on its terminal
- * @param onProcess called with the id of its process before it answers
+ * @param options options besides those for the address and the folder
+ * @param detached whether it survives this process, and Ctrl-C on its terminal
+ * @param onProcess called with the server's process id before it answers
  */
 export async function startServer(
   program: string,
@@ -42,14 +42,14 @@ export async function startServer(
     readonly onProcess?: (pid: number) => Promise<void>;
   } = {},
 ): Promise<LocalServer | undefined> {
-  // Relative in its own folder: some versions take no argument with spaces.
+  // Relative paths in the server's own folder, because some versions accept no argument with spaces.
   const inFolder = (path: string) => (dirname(path) === folder ? basename(path) : path);
   const place =
     'path' in address
       ? ['--port', '0', '--unixsocket', inFolder(address.path), '--unixsocketperm', '700']
       : ['--port', String(address.port), '--bind', '127.0.0.1'];
   const storage = ['--save', '', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'];
-  // Its environment holds no secret of ours.
+  // The server's environment contains none of our secrets.
   const child = spawn(program, [...place, ...storage, ...options], {
     cwd: folder,
     stdio: 'ignore',
@@ -60,7 +60,7 @@ export async function startServer(
     child.once('exit', () => resolve('ended'));
     child.once('error', () => resolve('ended'));
   });
-  // An attached server must not outlive this process; `exit` handlers run on uncaught errors too.
+  // An attached server must not outlive this process. `exit` handlers also run on uncaught errors.
   const kill = () => child.kill('SIGKILL');
   if (!detached) process.once('exit', kill);
   void ended.then(() => process.off('exit', kill));
@@ -73,7 +73,7 @@ export async function startServer(
   return ready === 'ready' ? { child, ended } : undefined;
 }
 
-/** Pings until the server answers, or has ended. */
+/** Pings until the server answers or has ended. */
 async function waitUntilReady(
   address: { readonly port: number } | { readonly path: string },
   ended: Promise<'ended'>,

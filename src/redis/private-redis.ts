@@ -10,34 +10,40 @@ import { namesProcess, processName, withProcessLock } from '../base/files/proces
 import { sha256 } from '../base/sha256.ts';
 import { findServerProgram, startServer } from './local-server.ts';
 
-/** A Redis of this machine that commands on one folder of definitions start, share and stop. */
+/** A Redis on this machine. Commands that use the same folder of definitions start, share and stop it. */
 export interface PrivateRedis {
-  /** Of its socket. */
+  /** Path of its socket. */
   readonly path: string;
-  /** Leaves it; the last one stops it. */
+  /** Leaves the private Redis. The last command that leaves stops it. */
   close(): Promise<void>;
 }
 
 type PrivateContext = Pick<AppContext, 'config' | 'env' | 'clock' | 'log'>;
 
 interface Place {
-  /** Of the data, the lock and the log. */
+  /** Folder of its data, lock and log. */
   readonly folder: string;
   readonly socket: string;
-  /** Names the process of the server. Exists once one was started. */
+  /** File that names the server's process. Exists once a server was started. */
   readonly server: string;
 }
 
-/** The operating systems allow 103 to 107 bytes. */
+/** Less than the 103 to 107 bytes that operating systems allow. */
 const MAX_SOCKET_BYTES = 100;
 const ANSWER_TIMEOUT_MS = 30_000;
-/** Looks for other clients, and ms between: connections that this process has just closed are still listed. */
+/**
+ * How often to check for other clients, and the ms in between: connections that this process just closed are still
+ * listed.
+ */
 const LOOKS = 10;
 const LOOK_INTERVAL_MS = 20;
 
 const ALTERNATIVES = 'or set REDIS_URL to a Redis you have; docket run --no-deliver needs none.';
 
-/** Beside the folder of definitions, or for a long path the socket in the runtime directory. */
+/**
+ * The files' places: beside the folder of definitions. If the socket's path would be too long, it lies in the runtime
+ * directory.
+ */
 export function privateRedisPlace({ config, env }: Pick<PrivateContext, 'config' | 'env'>): Place {
   const jobs = resolve(config.DOCKET_JOBS);
   const folder = join(dirname(jobs), '.docket', basename(jobs));
@@ -52,9 +58,10 @@ export function privateRedisPlace({ config, env }: Pick<PrivateContext, 'config'
 }
 
 /**
- * Joins the private Redis beside the definitions, which is started again if it ends meanwhile.
+ * Joins the private Redis beside the definitions, and starts it again if it ends meanwhile. Throws `redis.unreachable`
+ * if it cannot be started.
  *
- * @param start also where none runs; else undefined. Throws `redis.unreachable` where it cannot be started.
+ * @param start whether to start it if it does not run; otherwise returns undefined then
  */
 export async function openPrivateRedis(
   context: PrivateContext,
@@ -84,7 +91,7 @@ export async function openPrivateRedis(
     closing = true;
     client.disconnect();
   };
-  // Connected before the lock is released: a command that ends meanwhile does not stop it.
+  // Connects before releasing the lock, so that a command that ends meanwhile does not stop the server.
   const opened = await locked(async () => {
     if (start) await startUnlessRunning(place, env);
     else if (!(await answers(place.socket))) return false;
@@ -107,7 +114,7 @@ export async function openPrivateRedis(
       locked(async () => {
         closing = true;
         if (!(await answers(place.socket))) return;
-        // Where it was started again just now, this process has not joined it yet.
+        // If the server was just started again, this process has not joined it yet.
         const last = client.status === 'ready' ? client : client.duplicate({ retryStrategy: () => null });
         if (last !== client) client.disconnect();
         last.on('error', () => {});
@@ -116,7 +123,7 @@ export async function openPrivateRedis(
             const clients = String(await last.client('LIST'))
               .trim()
               .split('\n');
-            // It replies by closing the connection, once its data is on the disk.
+            // The server replies by closing the connection, once its data is on the disk.
             if (clients.length === 1) {
               const stopped = last.call('SHUTDOWN', 'NOSAVE').catch(() => {});
               await settlesWithin(stopped, ANSWER_TIMEOUT_MS);
@@ -139,7 +146,7 @@ const lockedError = (where: string) =>
     next: 'End the process that the file names.',
   });
 
-/** To be called under the lock. */
+/** Call it only while holding the lock. */
 async function startUnlessRunning(
   { folder, socket, server: serverFile }: Place,
   env: PrivateContext['env'],
@@ -176,7 +183,7 @@ async function startUnlessRunning(
   });
 }
 
-/** Whether a server listens on the socket. That of a dead one refuses. */
+/** Whether a server listens on the socket. The socket of a dead server refuses connections. */
 const answers = (path: string): Promise<boolean> =>
   new Promise((settle, reject) => {
     const socket = connect(path);
@@ -187,7 +194,7 @@ const answers = (path: string): Promise<boolean> =>
     socket.once('error', (error) => (isErrno(error, 'ENOENT', 'ECONNREFUSED') ? settle(false) : reject(error)));
   });
 
-/** Throws `redis.unreachable` where they cannot be created, or are another user's. */
+/** Throws `redis.unreachable` if the folders cannot be created, or belong to another user. */
 async function createFolders({ folder, socket }: Place): Promise<void> {
   for (const path of new Set([folder, dirname(socket)])) {
     try {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RedisClient } from './client.ts';
 
-/** A Lua script. Redis runs it as one atomic step; on a Cluster all its keys must carry the same hash tag. */
+/** A Lua script. Redis runs it as one atomic step. On a Cluster, all its keys must have the same hash tag. */
 export interface LuaScript {
   readonly lua: string;
   readonly sha1: string;
@@ -11,8 +11,8 @@ export interface LuaScript {
 export const luaScript = (lua: string): LuaScript => ({ lua, sha1: createHash('sha1').update(lua).digest('hex') });
 
 /**
- * Reads a `.lua` file. A line `-- @include <path>` is replaced by that file, once per script; paths are relative to the file
- * that holds the line.
+ * Reads a `.lua` file. Replaces each line `-- @include <path>` by that file, once per script. Paths are relative to the
+ * file with the line.
  *
  * @param path relative to `base`
  * @param base `import.meta.url` of the caller; the files lie beside it in `src/` and in `dist/` alike
@@ -31,7 +31,9 @@ function readLua(url: URL, included: Set<string>): string {
   });
 }
 
-/** Sends the script's SHA-1, and its text only to a server that does not know it (after a restart or failover). */
+/**
+ * Runs a script by its SHA-1. Sends the text only to a server that does not know it, e.g. after a restart or failover.
+ */
 export async function runLuaScript(
   redis: RedisClient,
   { lua, sha1 }: LuaScript,

@@ -7,17 +7,17 @@ import { redisUnreachable, withRedisErrors } from './errors.ts';
 import { redisKeys } from './keys.ts';
 import { parseInfo } from './server-info.ts';
 
-/** Properties of a server. */
+/** The properties of a server that matter to Docket. */
 export interface RedisServerInfo {
   readonly version: string;
   readonly policy: string;
-  /** Whether data survives a restart; undefined where the server does not permit the query. */
+  /** Whether data survives a restart; undefined if the server does not allow the query. */
   readonly persistent: boolean | undefined;
-  /** Whether each write goes to the append-only file (AOF). Snapshots alone lose what came after the last one. */
+  /** Whether each write goes to the append-only file (AOF). Snapshots alone lose everything after the last one. */
   readonly logged: boolean;
 }
 
-/** The oldest server with everything that BullMQ and our scripts use. */
+/** The oldest server version with everything that BullMQ and our scripts use. */
 const MIN_VERSION: readonly [number, number] = [6, 2];
 const PROBE_TTL_MS = MINUTE_MS;
 
@@ -25,11 +25,11 @@ const DATA_LOSS_TEXT =
   'a restart loses queued and running runs, missed slots that are still to be caught up, and pending decisions and notices.';
 
 /**
- * Checks that Redis keeps runs; of a Cluster every master, since hash slots may move. Warns where nothing is kept on disk.
- * Throws `redis.unsuitable` for a server that may evict keys or is too old.
+ * Checks that Redis keeps runs. Checks every master of a Cluster, since hash slots may move. Warns if nothing is kept
+ * on disk. Throws `redis.unsuitable` for a server that may evict keys or is too old.
  *
  * @param requireDurable also throws without AOF
- * @returns the first server's properties; `persistent` and `logged` are the worst of all
+ * @returns the first server's properties; `persistent` and `logged` are the worst values of all servers
  */
 export async function assertSuitable(
   redis: RedisClient,
@@ -103,7 +103,7 @@ const evictionError = (name: string, policy: string): DocketError =>
     },
   );
 
-/** Undefined where CONFIG is forbidden, as on many hosted servers. */
+/** Undefined if CONFIG is forbidden, as on many hosted servers. */
 async function savesSnapshots(redis: Redis): Promise<boolean | undefined> {
   try {
     const reply = await redis.config('GET', 'save');
@@ -115,9 +115,9 @@ async function savesSnapshots(redis: Redis): Promise<boolean | undefined> {
 }
 
 /**
- * Writes a probe key and checks that Redis still keeps what is written. Throws what a write throws (`redis.out_of_memory`,
- * `redis.unwritable`, `redis.unreachable`), and `redis.unsuitable` where the policy now evicts keys. A server that does
- * not report its policy was accepted at the start.
+ * Writes a probe key, and checks that Redis still keeps what is written. Throws the errors of a write
+ * (`redis.out_of_memory`, `redis.unwritable`, `redis.unreachable`), and `redis.unsuitable` if the policy now evicts
+ * keys. A server that does not report its policy was accepted at the start.
  */
 export async function assertWritable(redis: RedisClient, prefix: string): Promise<void> {
   await withRedisErrors(redis, () => redis.set(redisKeys(prefix).writable, '1', 'PX', PROBE_TTL_MS));

@@ -1,23 +1,23 @@
 import { mastersOf, type RedisClient } from './client.ts';
 
-/** Looks up fields in a reply to INFO; the empty text for one that is not there. */
+/** Looks up fields in a reply to INFO. A missing field is the empty text. */
 export const parseInfo =
   (info: string) =>
   (field: string): string =>
     new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
 
-/** Memory of a server. A full one with `noeviction` rejects writes. */
+/** A server's memory. With `noeviction`, a full server rejects writes. */
 export interface RedisMemory {
   readonly usedBytes: number;
-  /** 0: `maxmemory` is not set; the machine's memory is the limit. */
+  /** 0: `maxmemory` is not set, so the machine's memory is the limit. */
   readonly limitBytes: number;
-  /** Memory of the machine; 0 or absent if unknown. */
+  /** The machine's memory; 0 or absent if unknown. */
   readonly machineBytes?: number;
 }
 
 /**
- * The memory of the server, or of the Cluster's master closest to its limit. Null where INFO is forbidden, as on some
- * hosted servers, or fails. Never throws.
+ * The memory of the server, or of the Cluster master closest to its limit. Null if INFO fails or is forbidden, as on
+ * some hosted servers. Never throws.
  */
 export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory | null> {
   try {
@@ -39,7 +39,7 @@ function readMemory(info: string): RedisMemory {
   };
 }
 
-/** Whether the server, or a master of the Cluster, is a read-only replica: the master that it follows. Never throws. */
+/** If the server, or a master of the Cluster, is a read-only replica: the master that it follows. Never throws. */
 export async function findReplica(redis: RedisClient): Promise<string | undefined> {
   const infos = await Promise.all(mastersOf(redis).map((server) => server.info('replication'))).catch(() => []);
   const field = infos.map(parseInfo).find((each) => /^(slave|replica)$/.test(each('role')));
