@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as timeout } from 'node:timers/promises';
 
-/** Time as a parameter: code that reads the time or waits takes a clock, which tests control. */
+/** Time as a parameter: code that reads the time or waits uses a clock, which tests can control. */
 export interface Clock {
   /** Epoch milliseconds, UTC. */
   now(): number;
@@ -10,9 +10,9 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock that also measures durations, unaffected by steps of the wall clock. */
+/** A clock that also measures durations, which steps of the wall clock do not affect. */
 export interface SteadyClock extends Clock {
-  /** Ms since an arbitrary instant, the same for all processes of this machine. Never steps. */
+  /** Ms since an arbitrary instant, the same for all processes on this machine. Never steps. */
   monotonic(): number;
 }
 
@@ -29,19 +29,19 @@ export const systemClock: SteadyClock = {
 };
 
 /**
- * Identifies the origin of `SteadyClock.monotonic`: readings may be compared between processes with the same id (the same
- * boot of the same machine). Where the system gives none, the id is unique to the process.
+ * Identifies the origin of `SteadyClock.monotonic`. Processes with the same id (the same boot of the same machine) can
+ * compare their values. If the system has no such id, the id is unique to the process.
  */
 export function bootId(): string {
   try {
-    // A container may have its own time namespace, with another origin of the monotonic clock.
+    // A container may have its own time namespace, in which the monotonic clock has another origin.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/time')}`;
   } catch {
     return randomUUID();
   }
 }
 
-/** A reading of a remote wall clock between two readings of our monotonic clock; ms. */
+/** A reading of a remote wall clock between two readings of our monotonic clock, in ms. */
 export interface WallClockReading {
   readonly wall: number;
   readonly sentAt: number;
@@ -50,14 +50,15 @@ export interface WallClockReading {
 
 /** Smaller steps (ms) are ignored. */
 const MIN_STEP_MS = 250;
-/** Drift between two clocks, ms per ms; time servers correct it gradually. */
+/** Drift between two clocks, ms per ms. Time servers correct it gradually. */
 const MAX_DRIFT = 0.0005;
 
 /**
- * Detects steps of a remote wall clock by comparing it with our monotonic clock. Each reading gives bounds for the offset of
- * the two clocks; readings with disjoint bounds are from before and after a step. Network delays only widen the bounds.
+ * Detects steps of a remote wall clock by comparing it with our monotonic clock. Each reading gives bounds for the
+ * offset between the clocks. If the bounds of two readings do not overlap, there was a step between them. Network
+ * delays only widen the bounds.
  *
- * @returns takes readings in any order; returns the step in ms where one shows
+ * @returns a function that takes readings in any order, and returns the step in ms if it finds one
  */
 export function clockStepDetector(): (reading: WallClockReading) => number | undefined {
   let bounds: { readonly low: number; readonly high: number; readonly at: number } | undefined;

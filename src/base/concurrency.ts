@@ -1,7 +1,7 @@
 /**
  * Calls `fn` for each item, at most `concurrency` at a time, and returns its results in the items' order.
  *
- * After a failure no further call starts; the calls already running are awaited, then the first failure is thrown.
+ * After a failure, starts no further calls, waits for the running ones, then throws the first failure.
  */
 export async function mapWithConcurrency<Item, Result>(
   items: Iterable<Item>,
@@ -36,14 +36,14 @@ export async function forEachWithConcurrency<Item>(
   await mapWithConcurrency(items, concurrency, fn);
 }
 
-/** The items in batches of at most `size`. */
+/** Splits the items into batches of at most `size`. */
 export function* batchesOf<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 
 /**
- * Runs `work` one call at a time. Callers during a run share the next run, not the current one, which may have started
- * before their reason to call.
+ * Runs `work` one call at a time. Callers during a run share the next run: the current one may have started before
+ * their reason to call.
  */
 export function coalesceCalls<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
@@ -66,8 +66,8 @@ export function coalesceCalls<Result>(work: () => Promise<Result>): () => Promis
 }
 
 /**
- * The promise's outcome, or that of `onTimeout` (a value, or an error that it throws) when `ms` pass first. What the
- * promise stands for is not cancelled.
+ * The promise's outcome or, if `ms` pass first, that of `onTimeout` (a value, or an error that it throws). The
+ * underlying work is not cancelled.
  */
 export async function withTimeout<Value, Fallback>(
   promise: Promise<Value>,
@@ -85,7 +85,7 @@ export async function withTimeout<Value, Fallback>(
   }
 }
 
-/** Whether the promise resolves within `ms`. Throws what it rejects with. */
+/** Whether the promise resolves within `ms`. Throws the promise's error if it rejects. */
 export const settlesWithin = (promise: Promise<unknown>, ms: number): Promise<boolean> =>
   withTimeout(
     promise.then(() => true),

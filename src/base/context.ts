@@ -5,24 +5,24 @@ import type { Log } from './log.ts';
 import type { Redact, Redactor } from './secrets/redactor.ts';
 import type { Trace } from './trace.ts';
 
-/** The environment of a process, read once at its start. Every composition starts from it. */
+/** The environment of a process, read once at its start. Every composition begins with it. */
 export interface AppContext {
   readonly config: Config;
-  /** Environment variables that secret references of kind `env` name. */
+  /** Environment variables that `env` secret references name. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: SteadyClock;
   readonly log: Log;
   /** Registers each secret that is read, so that the log can redact it. */
   readonly registerSecret?: Redactor['registerSecret'];
-  /** Redacts registered secrets from text that leaves the process by another way than the log. */
+  /** Redacts registered secrets in text that leaves the process in other ways than the log. */
   readonly redact?: Redact;
   /** Absent: no spans are created. */
   readonly trace?: Trace;
-  /** The private Redis that is used instead of `REDIS_URL`, by its socket; false: none may be joined. */
+  /** The private Redis to use instead of `REDIS_URL`, by its socket. false: none may be joined. */
   readonly redis?: { readonly path: string } | false;
-  /** Files of features that give people access; absent: none. */
+  /** Files that give people access. Absent: none. */
   readonly accessFiles?: readonly string[];
-  /** Base of the relative paths of directory deliveries; the working directory of the process when absent. */
+  /** Base folder for relative paths of directory deliveries. Absent: the process's working directory. */
   readonly workingDirectory?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The `code` of a thrown system or library error, e.g. `ENOENT`; undefined where it has none. */
+/** The `code` of a thrown system or library error, e.g. `ENOENT`; undefined if it has none. */
 export function errnoOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 }
@@ -9,7 +9,7 @@ export function isErrno(thrown: unknown, ...codes: readonly string[]): boolean {
   return code !== undefined && codes.includes(code);
 }
 
-/** A failure of a disk, with what ends it. */
+/** A disk failure, with its remedy. */
 export interface DiskFailure {
   readonly code: string;
   /** E.g. `the disk is full`. */
@@ -19,7 +19,7 @@ export interface DiskFailure {
 }
 
 const OPEN_FILES = 'Raise the limit of open files.';
-/** Failures of a disk that may pass without a change to Docket, by errno code. */
+/** Disk failures, by errno code, that may pass without a change to Docket. */
 const DISK_FAILURES: ReadonlyMap<string, readonly [description: string, remedy: string]> = new Map([
   ['ENOSPC', ['the disk is full', 'Free space on the disk.']],
   ['EDQUOT', ['the quota on the disk is used up', 'Free space on the disk, or raise the quota.']],
@@ -31,7 +31,7 @@ const DISK_FAILURES: ReadonlyMap<string, readonly [description: string, remedy: 
   ['ENFILE', ['the machine has too many open files', OPEN_FILES]],
 ]);
 
-/** The disk failure that was thrown, or that caused what was thrown; undefined for other errors. */
+/** The disk failure that was thrown, or that caused the thrown error; undefined for other errors. */
 export function findDiskFailure(thrown: unknown): DiskFailure | undefined {
   if (!(thrown instanceof Error)) return undefined;
   const code = errnoOf(thrown) ?? '';

@@ -1,8 +1,8 @@
 import { errnoOf, findDiskFailure } from './errno.ts';
 
 /**
- * Every error that is shown to people: its stable code, the exit code of the command, and whether a retry can help. Codes
- * never change their meaning; messages may.
+ * Every error that people can see: its stable code, the command's exit code, and whether a retry can help. Codes never
+ * change their meaning; messages may.
  *
  * Exit codes: 1 the run or check failed, 2 usage or configuration, 3 held or partly delivered.
  */
@@ -112,18 +112,20 @@ export interface ErrorDetail {
   next?: string;
   /** The API's `correlation_id`, for its support (specification §7). */
   correlationId?: string;
-  /** Overrides the table, for codes that are retryable in some cases only. */
+  /** Overrides the table, for codes that are retryable only in some cases. */
   retryable?: boolean;
-  /** Whether the failure is transient: the run waits without spending an attempt. Default: by the code and the disk. */
+  /**
+   * Whether the failure is transient: the run then waits without using an attempt. Default: by code and disk failure.
+   */
   transient?: boolean;
-  /** Of a 429: `Retry-After`, ms. */
+  /** For a 429: `Retry-After`, ms. */
   retryAfterMs?: number;
-  /** Facts for programs, as JSON. Of `already_delivered`: the earlier delivery. */
+  /** Facts for programs, as JSON. In `already_delivered`: the earlier delivery. */
   delivered?: object;
   cause?: unknown;
 }
 
-/** Docket's only error class. Anything else that is thrown is a defect, shown as `internal.defect`. */
+/** Docket's only error class. Any other thrown value is a defect, shown as `internal.defect`. */
 export class DocketError extends Error {
   override readonly name = 'DocketError';
   readonly code: ErrorCode;
@@ -155,7 +157,7 @@ export class DocketError extends Error {
     return ERRORS[this.code].exit;
   }
 
-  /** For records, logs and responses: never `cause` or the stack. */
+  /** The form for records, logs and responses. Never contains `cause` or the stack. */
   toJSON(): ErrorJson {
     return {
       code: this.code,
@@ -170,11 +172,11 @@ export class DocketError extends Error {
   }
 }
 
-/** The message of anything thrown. An `Error` without one, such as an `AggregateError`, gives its code or its name. */
+/** The message of any thrown value. For an `Error` without a message, such as an `AggregateError`, its code or name. */
 export const errorMessage = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message || (errnoOf(thrown) ?? nameOf(thrown)) : String(thrown);
 
-/** Libraries set `name` to values other than strings. */
+/** Some libraries set `name` to other values than strings. */
 const nameOf = ({ name }: { readonly name: unknown }): string => (typeof name === 'string' ? name : 'Error');
 
 export interface ErrorJson {
@@ -188,7 +190,10 @@ export interface ErrorJson {
   delivered?: object;
 }
 
-/** Anything thrown as a `DocketError`: disk failures as `disk.unavailable`, unexpected errors as `internal.defect`. */
+/**
+ * Converts any thrown value to a `DocketError`: disk failures become `disk.unavailable`, unexpected errors
+ * `internal.defect`.
+ */
 export function toDocketError(thrown: unknown): DocketError {
   if (thrown instanceof DocketError) return thrown;
   const message = errorMessage(thrown);
@@ -227,16 +232,17 @@ const STORAGE_OUTAGES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Whether the staging folder or the archive is temporarily unusable: a full or read-only disk, an archive that is not
- * mounted, does not respond, or belongs to another deployment; or the machine is too busy for a PDF. The run waits without spending an attempt. Permanent failures
- * (permissions, a name, HTTP 403) are not outages: the run fails.
+ * Whether the staging folder or the archive is temporarily unusable: its disk is full or read-only, or the archive is
+ * not mounted, does not respond, or belongs to another deployment. Also true if the machine is too busy for a PDF. The
+ * run then waits without using an attempt. Permanent failures (permissions, a name, HTTP 403) are not outages: the run
+ * fails.
  */
 export const isStorageOutage = (error: DocketError): boolean =>
   error.retryable &&
   (error.transient ??
     (STORAGE_OUTAGES.has(error.code) || (error.code === 'archive.unwritable' && findDiskFailure(error) !== undefined)));
 
-/** For a terminal: the message, then expected, got, correlation id and what to do, one line each. */
+/** Formats an error for a terminal: the message, then expected, got, correlation id and next step, one line each. */
 export function formatError(error: DocketError): string {
   const lines = [`${error.where === undefined ? '' : `${error.where}: `}${error.message} [${error.code}]`];
   if (error.expected !== undefined) lines.push(`  expected: ${error.expected}`);
@@ -246,7 +252,7 @@ export function formatError(error: DocketError): string {
   return lines.join('\n');
 }
 
-/** An error as one line of sentences, for the detail of a delivery. */
+/** An error as one line of sentences, for a delivery's detail. */
 export const errorSentence = ({
   message,
   expected,

@@ -17,25 +17,25 @@ const TEXT_FIELDS = [
   'why',
   /** Name of the event in the audit log. */
   'event',
-  /** Name of the admin token, or of the person. */
+  /** Name of the admin token or of the person. */
   'who',
   /** Issuer and subject of a company account. */
   'account',
   /** Client address. */
   'from',
   'url',
-  /** Of the process: worker, scheduler, admin. */
+  /** Role of the process: worker, scheduler, admin. */
   'role',
   'path',
   'key',
   'correlation_id',
-  /** Where traces are exported. */
+  /** The trace's id, if traces are exported. */
   'trace_id',
 ] as const;
-/** Of the number fields. `of`: total, for `count` or `attempt`. `attempt`: from 1. */
+/** Number fields. `of`: the total, for `count` or `attempt`. `attempt` counts from 1. */
 const NUMBER_FIELDS = ['status', 'ms', 'count', 'of', 'attempt'] as const;
 
-/** Fields of a log line. An allow-list: other fields are dropped. */
+/** The allowed fields of a log line. All others are dropped. */
 export type LogFields = { [Name in (typeof TEXT_FIELDS)[number]]?: string } & {
   [Name in (typeof NUMBER_FIELDS)[number]]?: number;
 } & { error?: ErrorJson };
@@ -57,12 +57,12 @@ const ERROR_FIELDS = Object.keys({
   where: true,
   next: true,
   correlation_id: true,
-  // Not `delivered`, which is no text; the message has its content.
+  // Without `delivered`, which is not text. The message has its content.
 } satisfies Record<Exclude<keyof ErrorJson, 'delivered'>, true>);
 
 type Redact = (text: string) => string;
 
-// Also at run time: casts and spreads may pass other fields.
+// Filters at run time too, because casts and spreads may pass other fields.
 const pickAllowed = (fields: LogFields, redact?: Redact): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => {
@@ -91,13 +91,13 @@ function pickErrorFields(error: unknown, redact?: Redact): Record<string, unknow
 export interface LogOptions {
   /** Removes this process's secrets from every text. */
   readonly redact?: Redact | undefined;
-  /** For people instead of JSON. */
+  /** Formats lines for people instead of as JSON. */
   readonly pretty?: { readonly color: boolean } | undefined;
   /** Default: stderr. */
   readonly write?: (line: string) => void;
 }
 
-/** JSON lines on stderr; stdout is for the output of commands. */
+/** Logs JSON lines to stderr, because stdout is for the output of commands. */
 export function stderrLog(level: string, { redact, pretty, write }: LogOptions = {}): Log {
   const stream = write === undefined ? toStderr() : { write };
   const logger = pino(
@@ -117,12 +117,12 @@ export function stderrLog(level: string, { redact, pretty, write }: LogOptions =
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 
-/** Buffered while stderr is blocked; further lines are dropped. */
+/** Most bytes to buffer while stderr is blocked. Further lines are dropped. */
 const MAX_UNWRITTEN_BYTES = 1 << 20;
 
 function toStderr() {
   const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_UNWRITTEN_BYTES });
-  // On a full disk, every log call would throw and fail its run.
+  // Otherwise, on a full disk, every log call would throw and fail its run.
   stream.on('error', () => {});
   return stream;
 }
@@ -139,7 +139,7 @@ export function childLog(log: Log, extra: LogFields | (() => LogFields)): Log {
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Per value: a server's response must not become a log line. */
+/** Limit per value: a server's response must not fill the log. */
 const MAX_CHARACTERS = 1_000;
 
 /** Terminal controls, line ends and direction controls. */
@@ -148,11 +148,11 @@ const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u
 const URL_PATTERN = /\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s?#"<>]*@)?([^\s?#"<>]*)(\?[^\s#"<>]*)?(#[^\s"<>]*)?/gi;
 
 /**
- * Makes any text safe for a log line: without known secrets; URLs without user, password, query and fragment; control
- * characters escaped, which prevents forged lines; truncated to a thousand characters.
+ * Makes any text safe for a log line: removes known secrets, and user, password, query and fragment of URLs; escapes
+ * control characters, which prevents forged lines; truncates to a thousand characters.
  */
 export function sanitizeLogText(text: string, redact: (text: string) => string = (same) => same): string {
-  // Secrets first: one that is truncated or escaped would not be found.
+  // Secrets first, because a truncated or escaped secret would not be found.
   const redacted = redact(text);
   const short =
     redacted.length > MAX_CHARACTERS

@@ -1,8 +1,8 @@
 /**
  * Caches the results of a slow pure function. Results are shared and must not be mutated.
  *
- * @param compute errors are not cached; arguments must be JSON
- * @param maxEntries the oldest entry is evicted first
+ * @param compute the function; its errors are not cached, and its arguments must be JSON
+ * @param maxEntries how many results to keep; the oldest is evicted first
  */
 export function memoize<Args extends readonly unknown[], Answer>(
   compute: (...args: Args) => Answer,

@@ -1,8 +1,8 @@
 import { DocketError } from './error.ts';
 
 /**
- * How a run ends, as a closed union. `queue/` alone turns it into a BullMQ verb, `cli/` alone into an exit code.
- * A snooze consumes no attempt and holds no worker slot.
+ * How a run ends, as a closed union. Only `queue/` turns it into a BullMQ verb, and only `cli/` into an exit code. A
+ * snooze uses no attempt and no worker slot.
  */
 export type Outcome<Done> =
   | { readonly kind: 'done'; readonly value: Done }
@@ -11,12 +11,12 @@ export type Outcome<Done> =
   | { readonly kind: 'fail'; readonly error: DocketError };
 
 export const done = <Done>(value: Done): Outcome<Done> => ({ kind: 'done', value });
-/** @param until epoch milliseconds */
+/** @param until epoch ms */
 export const snooze = (until: number, why: string): Outcome<never> => ({ kind: 'snooze', until, why });
 export const cancel = (why: string): Outcome<never> => ({ kind: 'cancel', why });
 export const fail = (error: DocketError): Outcome<never> => ({ kind: 'fail', error });
 
-/** A thrown `DocketError` becomes the outcome `fail`; aborts and defects are thrown. */
+/** Turns a thrown `DocketError` into the outcome `fail`. Rethrows aborts and defects. */
 export async function asOutcome<Value>(
   signal: AbortSignal,
   work: () => Promise<Outcome<Value>>,

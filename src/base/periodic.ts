@@ -4,9 +4,9 @@ import type { Log } from './log.ts';
 import { MINUTE_MS } from './time.ts';
 
 /**
- * Calls each task at once and then every minute, one after the other, until it is closed. A failed task is logged and
- * repeated in the next round; the others continue. A retryable failure is a warning, and an error
- * when the next round fails too; a defect is an error at once.
+ * Calls each task at once and then every minute, one after the other, until closed. Logs a failed task and repeats it
+ * in the next round; the others continue. A retryable failure is logged as a warning, and as an error if the next round
+ * fails too. A defect is logged as an error at once.
  */
 export function startPeriodicTasks(options: {
   readonly steps: readonly (() => Promise<unknown>)[];

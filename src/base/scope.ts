@@ -1,10 +1,12 @@
-/** Closes resources in reverse order of opening, including those opened before a later one failed to open. */
+/** Closes resources in reverse order of opening, even if a later one failed to open. */
 export interface Scope {
   /** Registers how to close `part`, and returns it. */
   use<Part>(part: Part, close: (part: Part) => unknown): Part;
   /** Registers `part.close()`, and returns it. */
   add<Part extends { close(): unknown }>(part: Part): Part;
-  /** Closes all parts, last opened first, also after a failure; then throws the first failure. Idempotent. */
+  /**
+   * Closes all parts, last opened first. If one fails, closes the others and then throws the first failure. Idempotent.
+   */
   close(): Promise<void>;
 }
 

@@ -4,7 +4,10 @@ import { isErrno } from './errno.ts';
 import { DocketError } from './error.ts';
 import { MINUTE_MS, SECOND_MS } from './time.ts';
 
-/** Result of a task. `exceeded`: its limit of time or memory. `timeout`: no result within `responseTimeoutMs`. `queue_full`: too many tasks wait. */
+/**
+ * Result of a task. `exceeded`: it used too much time or memory. `timeout`: no result within `responseTimeoutMs`.
+ * `queue_full`: too many tasks are waiting.
+ */
 export type TaskOutcome<Answer> =
   | { readonly kind: 'done'; readonly answer: Answer }
   | { readonly kind: 'exceeded'; readonly limit: 'time' | 'memory' }
@@ -13,29 +16,29 @@ export type TaskOutcome<Answer> =
 
 export interface TaskThread<Task, Answer> {
   /**
-   * Runs a task in the thread; owners are served round-robin. Rejects with what the task throws, and with
-   * `definition.busy` when the thread is not ready in time.
-   * @param deadlineMs from the start of the task
+   * Runs a task in the thread; owners take turns. Rejects with the task's error, or with `definition.busy` if the
+   * thread is not ready in time.
+   * @param deadlineMs time limit, from the start of the task
    */
   run(owner: string, task: Task, deadlineMs: number): Promise<TaskOutcome<Answer>>;
-  /** Terminates the thread; unfinished tasks reject. */
+  /** Terminates the thread. Unfinished tasks reject. */
   close(): Promise<void>;
 }
 
 export interface TaskThreadOptions {
-  /** The thread's module; it calls `serveTasks`. */
+  /** The thread's module, which calls `serveTasks`. */
   readonly entry: URL;
   /** The thread's `workerData`. */
   readonly data?: string;
   readonly memoryMb: number;
   readonly clock: Clock;
-  /** Maximum of waiting tasks: of one owner, and of all. Default: unlimited. */
+  /** Most waiting tasks, of one owner and in total. Default: unlimited. */
   readonly maxWaiting?: { readonly owner: number; readonly all: number };
-  /** From `run` to its result, waiting included. Default: unlimited. */
+  /** Limit from the call of `run` to its result, including the wait. Default: unlimited. */
   readonly responseTimeoutMs?: number;
 }
 
-/** Messages of the thread: `ready`, then one for each task. */
+/** Messages from the thread: `ready`, then one for each task. */
 export type ThreadMessage =
   | 'ready'
   | { readonly answer: unknown }
@@ -54,19 +57,19 @@ interface Thread {
   readonly ready: Promise<void>;
 }
 
-/** A task waits this long for its thread to become ready. */
+/** How long a task waits for its thread to become ready. */
 const READY_TIMEOUT_MS = 15 * SECOND_MS;
-/** A thread without tasks is terminated after this, to free its memory. */
+/** A thread without tasks is terminated after this time, to free its memory. */
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 const UNLIMITED = { owner: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY };
 
 /**
- * One thread for tasks that may exceed a limit of time or memory. Such a task is terminated with its thread, which is
- * replaced. The thread is started on demand, with an empty environment.
+ * Creates a thread for tasks that may use too much time or memory. Such a task is terminated together with its thread,
+ * which is replaced. The thread is started on demand, with an empty environment.
  */
 export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThread<Task, Answer> {
   const { entry, data, memoryMb, clock, maxWaiting = UNLIMITED, responseTimeoutMs } = settings;
-  // By owner, in the order in which they are served.
+  // By owner, in the order of their turns.
   const waiting = new Map<string, QueuedTask<Task, Answer>[]>();
   let count = 0;
   let thread: Thread | undefined;
@@ -74,7 +77,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
   let closed = false;
   let idle = new AbortController();
 
-  /** Calls `act` after `ms`, unless the signal is aborted before. */
+  /** Calls `act` after `ms`, unless the signal aborts earlier. */
   const after = (ms: number, signal: AbortSignal, act: () => unknown): void => {
     clock.sleep(ms, signal).then(act, () => {});
   };
@@ -83,7 +86,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
     const worker = new Worker(entry, {
       env: {},
       workerData: data,
-      // A small young generation: a large one is memory that a start keeps, and saves no processor time.
+      // A small young generation: a large one would keep memory after the start, without saving processor time.
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: Math.ceil(memoryMb / 16) },
     });
     const ready = new Promise<void>((resolve, reject) => {
@@ -91,9 +94,9 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
       worker.once('error', reject);
       worker.once('exit', () => reject(new Error(`The thread ${entry.pathname} ended before it was ready.`)));
     });
-    // Callers that wait for it handle the rejection.
+    // The rejection is handled by callers that wait for it.
     ready.catch(() => {});
-    // An error between tasks: the next task fails or starts a new thread.
+    // An error between tasks: the next task fails, or starts a new thread.
     worker.on('error', () => {});
     const started = { worker, ready };
     worker.on('exit', () => {
@@ -108,7 +111,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
     await terminated?.worker.terminate();
   };
 
-  /** Throws `definition.busy`. The thread may become ready later: the next task waits for the same one. */
+  /** Throws `definition.busy`. The thread may become ready later: the next task waits for the same thread. */
   const waitUntilReady = async (ready: Promise<void>): Promise<void> => {
     const settled = new AbortController();
     const tooLate = new Promise<never>((_, reject) =>
@@ -129,7 +132,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
       };
       const onMessage = (message: Exclude<ThreadMessage, 'ready'>) =>
         settle(() => {
-          // The answer of the function that `serveTasks` was given.
+          // The result of the function that was passed to `serveTasks`.
           if ('answer' in message) resolve({ kind: 'done', answer: message.answer as Answer });
           else if (message.exhausted) resolve({ kind: 'exceeded', limit: 'memory' });
           else reject(new Error(message.failed));
@@ -217,7 +220,7 @@ export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThrea
         if (responseTimeoutMs !== undefined) {
           after(responseTimeoutMs, answered.signal, () => {
             withdraw(owner, job);
-            // A running task continues until its deadline, so that the thread is not terminated.
+            // A running task continues until its deadline, so that the thread need not be terminated.
             job.resolve({ kind: 'timeout' });
           });
         }
@@ -244,7 +247,7 @@ const notReadyError = (): DocketError =>
     },
   );
 
-/** The thread's side of `taskThread`: processes one task after the other. */
+/** The thread's side of `taskThread`: processes one task at a time. */
 export function serveTasks<Task, Answer>(answer: (task: Task) => Answer | Promise<Answer>): void {
   const port = parentPort;
   if (port === null) throw new Error('serveTasks runs in a worker thread only.');
@@ -253,7 +256,7 @@ export function serveTasks<Task, Answer>(answer: (task: Task) => Answer | Promis
     try {
       post({ answer: await answer(task) });
     } catch (thrown) {
-      // A RangeError: the stack or an array exceeded the memory.
+      // A RangeError means that the stack or an array exceeded the memory.
       const exhausted = thrown instanceof RangeError;
       post({ failed: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown), exhausted });
     }

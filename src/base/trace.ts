@@ -7,18 +7,18 @@ export interface SpanAttributes {
   /** `schedule`, `on_demand`, … */
   trigger?: string;
   attempt?: number;
-  /** How it ended: a run's state or `snoozed`, a delivery's state. */
+  /** How it ended: a run's state or `snoozed`, or a delivery's state. */
   state?: string;
   target?: string;
   delivery?: string;
   count?: number;
-  /** Of a request: its method, path without query, server name, and the response's status. */
+  /** For a request: its method, path without query, and server name, and the response's status. */
   method?: string;
   path?: string;
   server?: string;
   status?: number;
   correlation_id?: string;
-  /** Error code; the span counts as failed. */
+  /** Error code. The span then counts as failed. */
   error?: string;
 }
 
@@ -28,7 +28,7 @@ export type SpanKind = 'internal' | 'producer' | 'client' | 'server';
 export interface SpanOptions extends SpanAttributes {
   readonly name: string;
   readonly kind?: SpanKind;
-  /** W3C `traceparent` of a parent in another process. Default: the span that is open here. */
+  /** W3C `traceparent` of a parent in another process. Default: the current span. */
   readonly parent?: string | undefined;
 }
 
@@ -36,13 +36,13 @@ export type SetSpanAttributes = (more: SpanAttributes) => void;
 
 /** Creates spans. */
 export interface Trace {
-  /** Runs the work in a new span, the parent of all spans that the work opens. Errors are rethrown. */
+  /** Runs the work in a new span, which is the parent of all spans that the work opens. Rethrows errors. */
   span<Value>(spec: SpanOptions, work: (setAttributes: SetSpanAttributes) => Promise<Value>): Promise<Value>;
-  /** W3C `traceparent` of the open span, for another process; undefined without one. */
+  /** W3C `traceparent` of the current span, for another process; undefined without a span. */
   traceparent(): string | undefined;
 }
 
 const ignoreAttributes: SetSpanAttributes = () => {};
 
-/** No spans. */
+/** Creates no spans. */
 export const noTrace: Trace = { span: (_spec, work) => work(ignoreAttributes), traceparent: () => undefined };

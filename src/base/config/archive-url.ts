@@ -3,31 +3,31 @@ import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSecretRef, type SecretRef } from '../secrets/secret.ts';
 
-/** The archive's bucket. The field names are those of `deliveries[].s3`. */
+/** The archive's bucket. Field names are those of `deliveries[].s3`. */
 export interface ArchiveBucket {
   readonly kind: 's3';
   readonly bucket: string;
-  /** Prefix of every key, without `/` at either end; may be empty. */
+  /** Prefix of every key, without `/` at either end. May be empty. */
   readonly prefix: string;
   readonly endpoint?: string;
   readonly region?: string;
   readonly path_style?: boolean;
   readonly encryption?: 'AES256' | { readonly kms_key: string };
-  /** Default: the AWS SDK's default chain. */
+  /** Default: the AWS SDK's own credential chain. */
   readonly credentials?: {
     readonly access_key_id: SecretRef;
     readonly secret_access_key: SecretRef;
     readonly session_token?: SecretRef;
   };
-  /** Local folder for files being written, and for downloads of files that other machines wrote. */
+  /** Local folder for files that are being written, and for downloads of files that other machines wrote. */
   readonly staging: string;
-  /** Whether mails may contain signed links to the archive. */
+  /** Whether e-mails may contain signed links to the archive. */
   readonly links: boolean;
 }
 
 export type ArchiveLocation = { readonly kind: 'directory'; readonly folder: string } | ArchiveBucket;
 
-/** One error in the variable; `got` never repeats a possible credential. */
+/** One error in the variable. `got` never repeats anything that may be a credential. */
 export interface ArchiveUrlDiagnostic {
   readonly expected: string;
   readonly got: string;
@@ -51,8 +51,8 @@ const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/;
 const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,127})*$/;
 
 /**
- * Reads `file:DIR`, or `s3://bucket/prefix?endpoint=…&region=…&path_style=true&sse=AES256`. Returns
- * all errors at once. Credentials are references, `access_key_id=env:NAME` or `file:PATH`, never values.
+ * Parses `file:DIR`, or `s3://bucket/prefix?endpoint=…&region=…&path_style=true&sse=AES256`. Returns all errors at
+ * once. Credentials are references (`access_key_id=env:NAME` or `file:PATH`), never values.
  */
 export function parseArchiveUrl(text: string): ArchiveLocation | readonly ArchiveUrlDiagnostic[] {
   if (!URL.canParse(text)) return [{ expected: `a file: or s3: URL, e.g. ${EXAMPLES}`, got: quote(text) }];
@@ -62,15 +62,15 @@ export function parseArchiveUrl(text: string): ArchiveLocation | readonly Archiv
     return [{ expected: `a URL starting with file: or s3:, e.g. ${EXAMPLES}`, got: quote(text) }];
   try {
     const folder = fileURLToPath(url);
-    // A URL has no relative paths: `file:archive` would be /archive, and `file:` the root.
+    // A URL has no relative paths: `file:archive` would mean /archive, and `file:` the root.
     if (/^file:\//i.test(text) && !folder.includes('\0')) return { kind: 'directory', folder };
   } catch {
-    // Not a path of this system.
+    // The URL is not a path of this system.
   }
   return [{ expected: 'a file: URL of a folder of this machine, file:///var/lib/docket/archive', got: quote(text) }];
 }
 
-/** The text, unless it may be a URL with credentials. */
+/** Quotes the text, unless it may be a URL with credentials. */
 const quote = (text: string): string =>
   /[@?]/.test(text) ? 'an invalid value (not shown: it may contain a credential)' : `"${text}"`;
 

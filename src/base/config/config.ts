@@ -17,7 +17,7 @@ const url = (schemes: readonly string[], example: string) =>
 
 const port = z.coerce.number({ error: 'a port number from 0 to 65535' }).int().min(0).max(65_535);
 
-/** User and password, also in an invalid URL. */
+/** Matches a user and password, even in an invalid URL. */
 const URL_WITH_CREDENTIALS = /:.*@/s;
 
 const hasCredentials = (text: string): boolean => {
@@ -27,7 +27,7 @@ const hasCredentials = (text: string): boolean => {
 
 type Reject = (expected: string, got: string) => undefined;
 
-/** A variable with a syntax of its own: `parse` returns its value, or rejects it. */
+/** A variable with its own syntax: `parse` returns its value or rejects it. */
 const parsed = <Value>(parse: (text: string, reject: Reject) => Value | undefined) =>
   z
     .string()
@@ -39,10 +39,10 @@ const parsed = <Value>(parse: (text: string, reject: Reject) => Value | undefine
     })
     .optional();
 
-/** One entry per variable; documented in docs/reference/environment.md. */
+/** One entry per variable. Documented in docs/reference/environment.md. */
 const variables = {
   COMPLIANCE_API_URL: url(['http:', 'https:'], 'https://api.example.com')
-    // Credentials would not be sent: requests carry the organization's key alone.
+    // Credentials would not be sent, because requests contain only the organization's key.
     .refine((text) => !hasCredentials(text), { error: 'a URL without user and password' })
     .optional(),
   REDIS_URL: z
@@ -129,28 +129,28 @@ const variables = {
 };
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(variables));
 
-/** As for curl, these are written in lower case, too, which wins. */
+/** As in curl, these can also be written in lower case, which takes precedence. */
 const IN_LOWER_CASE: ReadonlySet<string> = new Set(PROXY_VARIABLES);
 
-/** Variables whose value may contain a password. Errors repeat neither these values nor URLs with credentials. */
+/** Variables whose value may contain a password. Errors never repeat these values, or URLs with credentials. */
 const SECRET_VARIABLES: ReadonlySet<string> = new Set(['REDIS_URL', 'SMTP_URL', 'DOCKET_TOKEN']);
 
 export type Config = Readonly<z.infer<z.ZodObject<typeof variables>>>;
 
-/** Variables of a feature, which adds their values to the configuration. */
+/** The variables of one feature, whose values are added to the configuration. */
 export interface ConfigPart {
   readonly variables: z.ZodRawShape;
-  /** Errors of combinations, as the lines of `readConfig`. @param values as they were given, without empty ones */
+  /** Finds errors in combinations, formatted as by `readConfig`. @param values as given, without empty ones */
   readonly diagnose?: (values: Readonly<Record<string, string | undefined>>) => readonly string[];
-  /** The variable that names a file with permissions: no report may deliver into its folder. */
+  /** The variable that names a file with permissions. No report may deliver into its folder. */
   readonly accessFile?: string;
 }
 
 /**
- * Reads the environment; empty variables count as unset. Throws `config.invalid` with every invalid variable: its name, what
- * was expected, and its value.
+ * Reads the environment. Empty variables count as unset. Throws `config.invalid` with every invalid variable: its name,
+ * what was expected, and its value.
  *
- * @param parts of the features
+ * @param parts the features' variables
  */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -190,7 +190,7 @@ export function readConfig(
   );
 }
 
-/** Shown where a variable is missing. */
+/** Shown when a variable is missing. */
 const EXAMPLES: ReadonlyMap<keyof Config, string> = new Map([
   ['COMPLIANCE_API_URL', 'https://api.example.com'],
   ['SMTP_URL', 'smtp://mail.example.com:587'],
@@ -225,7 +225,7 @@ const protocol = z.enum(['http/protobuf', 'http/json'], {
 });
 const timeout = z.coerce.number({ error: 'milliseconds' }).min(1, { error: 'milliseconds' });
 
-/** OpenTelemetry's standard variables that Docket reads; the OpenTelemetry packages read the others. */
+/** OpenTelemetry's standard variables that Docket itself reads. The OpenTelemetry packages read the others. */
 export const traceVariables = {
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint.optional(),

@@ -11,7 +11,9 @@ const addressSchema = z.email();
 const NAMED = /^(?<name>[^<>\p{Cc}]*)<(?<address>[^<>\s]+)>$/u;
 const MAX_NAME_LENGTH = 100;
 
-/** Reads `reports@example.com`, or with a name `Acme Compliance <reports@example.com>`; undefined for anything else. */
+/**
+ * Parses `reports@example.com`, or with a name, `Acme Compliance <reports@example.com>`. Undefined for anything else.
+ */
 export function parseMailSender(text: string): MailSender | undefined {
   const { name: written, address } = NAMED.exec(text.trim())?.groups ?? { name: undefined, address: text.trim() };
   if (address === undefined || !addressSchema.safeParse(address).success) return undefined;
@@ -24,5 +26,5 @@ export function parseMailSender(text: string): MailSender | undefined {
   return { address, ...(name === '' ? {} : { name }) };
 }
 
-/** The address of a sender that `readConfig` accepted. */
+/** The address in a sender that `readConfig` accepted. */
 export const senderAddress = (text: string): string => parseMailSender(text)?.address ?? text;

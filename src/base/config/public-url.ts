@@ -1,7 +1,7 @@
 const EXPECTED = 'the URL of the page as readers open it, e.g. https://docket.example.com';
 
 /**
- * Reads the address under which readers open the page. A path is kept, for a proxy that serves the page under one.
+ * Parses the URL under which readers open the page. Keeps its path, for a proxy that serves the page below one.
  * @returns the URL without a slash at its end
  */
 export function parsePublicUrl(

@@ -9,13 +9,13 @@ interface Credentials {
   readonly tls: boolean;
 }
 
-/** The server or servers of `REDIS_URL`. */
+/** The servers that `REDIS_URL` names. */
 export type RedisTopology =
   | { readonly kind: 'server'; readonly url: string }
   | (Credentials & {
       readonly kind: 'sentinel';
       readonly nodes: readonly Endpoint[];
-      /** The master's name at the Sentinels. */
+      /** The master's name in Sentinel. */
       readonly master: string;
       readonly db: number;
       readonly sentinelUsername: string | undefined;
@@ -26,16 +26,16 @@ export type RedisTopology =
 const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const URL_PATTERN = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^@/?]*)@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
 
-/** Valid forms, for errors; these never repeat the given value, which may contain a password. */
+/** The valid forms, for errors. They never repeat the given value, which may contain a password. */
 const REDIS_URL_FORMS =
   'redis://host:6379, rediss://… for TLS, redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379 (rediss+… for TLS)';
 
 /**
- * Parses `REDIS_URL`; returns the expected form as a string when it is invalid.
+ * Parses `REDIS_URL`; returns the expected form as a string if it is invalid.
  *
  * - `redis://` and `rediss://` (TLS): one server, as ioredis reads them.
  * - `redis+sentinel://[user:password@]host[:port],…/master[/db][?sentinel_username=…&sentinel_password=…]`
- * - `redis+cluster://[user:password@]host[:port],…`; some masters or replicas of it; the others are discovered.
+ * - `redis+cluster://[user:password@]host[:port],…`; some of its masters or replicas; the others are discovered.
  */
 export function parseRedisUrl(text: string): RedisTopology | string {
   if (/^rediss?:\/\//.test(text)) return findServerUrlError(text) ?? { kind: 'server', url: text };
@@ -71,12 +71,12 @@ export function parseRedisUrl(text: string): RedisTopology | string {
 
 const ENCODED_CREDENTIALS = 'a user and a password in which %, @ and / are percent-encoded';
 
-/** Rejects what ioredis would throw at, or read as an invalid database. */
+/** Rejects URLs for which ioredis would throw, or read an invalid database. */
 function findServerUrlError(text: string): string | undefined {
   if (!URL.canParse(text)) return REDIS_URL_FORMS;
   const { username, password, hostname, pathname } = new URL(text);
   if (decodeComponent(username) === null || decodeComponent(password) === null) return ENCODED_CREDENTIALS;
-  // Without a host, the path is a socket's.
+  // Without a host, the path is that of a socket.
   if (hostname === '' || /^\/?$|^\/\d{1,4}$/.test(pathname)) return undefined;
   return 'the number of a database as the path, as in redis://host:6379/1';
 }

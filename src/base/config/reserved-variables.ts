@@ -1,6 +1,6 @@
 import { VARIABLE_NAMES } from './config.ts';
 
-/** Credentials that the AWS SDK reads; `AWS_REGION` and the like are not secret. */
+/** Credentials that the AWS SDK reads. `AWS_REGION` and similar variables are not secret. */
 const AWS_CREDENTIALS: ReadonlySet<string> = new Set([
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
@@ -9,8 +9,8 @@ const AWS_CREDENTIALS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether reports must not refer to an environment variable: those of the configuration, every `DOCKET_…` and `OTEL_…`
- * (headers contain tokens), and the AWS SDK's credentials.
+ * Whether reports must not refer to an environment variable. Reserved are the configuration's variables, every
+ * `DOCKET_…` and `OTEL_…` (their headers contain tokens), and the AWS SDK's credentials.
  */
 export function isReservedVariable(name: string): boolean {
   // Names are case-insensitive on Windows.
@@ -18,7 +18,7 @@ export function isReservedVariable(name: string): boolean {
   return VARIABLE_NAMES.has(upper) || /^(DOCKET|OTEL)_/.test(upper) || AWS_CREDENTIALS.has(upper);
 }
 
-/** Variables whose value is the path of a file with a credential. */
+/** Variables whose value is the path of a file with credentials. */
 const CREDENTIAL_FILES = [
   'AWS_WEB_IDENTITY_TOKEN_FILE',
   'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE',

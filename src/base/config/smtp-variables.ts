@@ -13,7 +13,7 @@ const isTokenUrl = (text: string): boolean => {
   return protocol === 'https:' && username === '' && password === '';
 };
 
-/** OAuth 2 login to the deployment's mail server, and DKIM signatures. Secrets are in files. */
+/** OAuth 2 login to the deployment's mail server, and DKIM signatures. Their secrets are in files. */
 export const smtpVariables = {
   SMTP_OAUTH2_USER: token('the mailbox to log in to').optional(),
   SMTP_OAUTH2_TOKEN_URL: z
@@ -32,7 +32,7 @@ export const smtpVariables = {
   SMTP_DKIM_KEY_FILE: file('an RSA private key in PEM form').optional(),
 };
 
-/** Whether a signature of the domain is DKIM-aligned with this sender: the same domain or a parent. */
+/** Whether the domain's signature is DKIM-aligned with this sender: it is the same domain or a parent. */
 export function signsFor(domain: string, sender: string): boolean {
   const host = asciiLowerCase(sender.slice(sender.lastIndexOf('@') + 1));
   return host === domain || host.endsWith(`.${domain}`);
@@ -40,7 +40,7 @@ export function signsFor(domain: string, sender: string): boolean {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Errors of combinations of variables, formatted as by `readConfig`: an incomplete login must not be ignored. */
+/** Finds errors in combinations of variables, formatted as by `readConfig`: an incomplete login must not be ignored. */
 export function smtpDiagnostics(values: Variables): string[] {
   return [...groupDiagnostics(values), ...senderDiagnostics(values)];
 }

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
-/** The path with links resolved. Of a missing path, its nearest existing ancestor is resolved. */
+/** The path with links resolved. For a missing path, resolves its nearest existing ancestor. */
 export async function canonicalPath(path: string): Promise<string> {
   const full = resolve(path);
   const known = await realpath(full).catch(() => undefined);
@@ -17,15 +17,15 @@ export function isSubpath(inner: string, outer: string): boolean {
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** A path that is compared with several folders, resolved once. */
+/** A path for comparisons with several folders, resolved only once. */
 export interface ResolvedPath {
-  /** Whether the path is this folder or lies below it, across links, mounts and case-insensitive file systems. */
+  /** Whether the path is this folder or below it. Works across links, mounts and case-insensitive file systems. */
   isInside(folder: string): Promise<boolean>;
   /** Whether both paths are the same folder, existing or not. */
   isSame(folder: string): Promise<boolean>;
 }
 
-/** Resolves a path for comparisons that follow at once: what they find of it is not read again. */
+/** Resolves a path for immediate comparisons, which reuse what was read. */
 export async function resolvePath(path: string): Promise<ResolvedPath> {
   const inner = await canonicalPath(path);
   let identities: Promise<ReadonlySet<string>> | undefined;

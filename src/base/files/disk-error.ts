@@ -4,8 +4,8 @@ import { findDiskFailure, isErrno } from '../errno.ts';
 import { DocketError } from '../error.ts';
 
 /**
- * Bytes on the disk of a folder, or of its nearest existing ancestor. Undefined where the system does not report it, as on
- * some network shares.
+ * Free and total bytes of the disk with a folder, or with its nearest existing ancestor. Undefined if the system does
+ * not report them, as on some network shares.
  */
 export async function diskSpace(folder: string): Promise<{ free: number; total: number } | undefined> {
   try {
@@ -18,15 +18,15 @@ export async function diskSpace(folder: string): Promise<{ free: number; total: 
   }
 }
 
-/** For `got` of an error: `ENOSPC, 0 bytes free`. */
+/** Text for an error's `got`: `ENOSPC, 0 bytes free`. */
 export async function describeDiskFailure(code: string, folder: string): Promise<string> {
   const space = await diskSpace(folder);
   return space === undefined ? code : `${code}, ${space.free} bytes free`;
 }
 
 /**
- * A disk failure while writing to a folder, as `disk.unavailable`; so is a missing folder, whose disk was unmounted. Anything
- * else is returned as it is.
+ * Converts a disk failure while writing to a folder into `disk.unavailable`. A missing folder, whose disk was
+ * unmounted, counts as one. Returns anything else unchanged.
  */
 export async function toDiskError(thrown: unknown, folder: string): Promise<unknown> {
   if (thrown instanceof DocketError && thrown.code !== 'disk.unavailable') return thrown;

@@ -13,7 +13,7 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-/** Creates a folder with its parents, and makes their names durable. False when it exists. */
+/** Creates a folder with its parents, and makes their names durable. False if it exists. */
 export async function createFolder(path: string): Promise<boolean> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return false;
@@ -21,7 +21,7 @@ export async function createFolder(path: string): Promise<boolean> {
   return true;
 }
 
-/** Writes a new file and syncs it; its name becomes durable with its folder's sync. */
+/** Writes and syncs a new file. Its name becomes durable when its folder is synced. */
 export const writeSynced = (path: string, bytes: string | Uint8Array): Promise<void> =>
   writeFile(path, bytes, { flag: 'wx', flush: true });
 
@@ -30,8 +30,9 @@ const temporaryPath = (path: string): string =>
   join(dirname(path), `.${basename(path).slice(0, 80)}.${randomUUID().slice(-12)}.tmp`);
 
 /**
- * Creates a file atomically and durably; false when it exists. Of concurrent callers one succeeds. On file systems without
- * hard links (FAT, some network shares) the file is created in place, where a crash may leave it incomplete.
+ * Creates a file atomically and durably. False if it exists: only one of several concurrent callers succeeds. On file
+ * systems without hard links (FAT, some network shares), creates the file in place, where a crash may leave it
+ * incomplete.
  */
 export async function createFile(path: string, bytes: string | Uint8Array): Promise<boolean> {
   const temporary = temporaryPath(path);
@@ -57,8 +58,8 @@ export async function createFile(path: string, bytes: string | Uint8Array): Prom
 export const replaceFile = (path: string, bytes: string | Uint8Array): Promise<void> => replaceFiles([{ path, bytes }]);
 
 /**
- * Replaces files of one folder, each atomically, in this order: a reader that sees one sees those before it. They are written
- * concurrently. After a power cut, any of them may still be the old one.
+ * Replaces files in one folder, each atomically, in this order: a reader that sees one of them also sees those before
+ * it. They are written in parallel. After a power cut, any of them may still be the old file.
  */
 export async function replaceFiles(
   files: readonly { readonly path: string; readonly bytes: string | Uint8Array }[],
@@ -78,5 +79,5 @@ export async function replaceFiles(
   }
 }
 
-/** Size of a file that tests whether a folder is writable: a full disk still accepts an empty file. */
+/** Size of the file that tests whether a folder is writable: a full disk still accepts an empty file. */
 export const PROBE_BYTES = 64 * 1024;

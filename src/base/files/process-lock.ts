@@ -6,15 +6,18 @@ import type { SteadyClock } from '../clock.ts';
 import { createFile } from './durable-file.ts';
 
 const POLL_INTERVAL_MS = 20;
-/** Longer than what is done under the lock takes. */
+/** Longer than any work under the lock. */
 const MAX_WAIT_MS = 60_000;
 const LOCK_FILE = /^lock\.(\d+)$/;
 
-/** Names a process as text: its id alone may have passed on to another one. Undefined for a process that has ended. */
+/**
+ * A text that names a process. Its id alone is not enough, because another process may get the same id later. Undefined
+ * if the process has ended.
+ */
 export async function processName(pid: number): Promise<string | undefined> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program before may contain anything. 22nd field: the start, in ticks since the machine booted.
+    // The program name before it may contain anything. The 22nd field is the start, in ticks since the machine booted.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state === 'Z' ? undefined : `${pid} ${fields[18]}`;
   } catch {
@@ -26,17 +29,17 @@ export async function processName(pid: number): Promise<string | undefined> {
   }
 }
 
-/** Whether the file names a process that runs. */
+/** Whether the file names a running process. */
 export async function namesProcess(file: string): Promise<boolean> {
   const name = await readFile(file, 'utf8').catch(() => '');
   return name !== '' && (await processName(Number.parseInt(name, 10))) === name;
 }
 
 /**
- * Does `work` while no other process does so in this folder. The newest of the files `lock.<n>` names the holder; an empty
- * one was released, and that of a dead process counts as released.
+ * Does `work` while no other process does so in this folder. The newest file `lock.<n>` names the holder. An empty file
+ * was released; the file of a dead process counts as released.
  *
- * @param busyError what is thrown after a minute in which another process holds the lock that this file names
+ * @param busyError makes the error to throw if another process still holds the lock in this file after a minute
  */
 export async function withProcessLock<T>(
   folder: string,
@@ -60,13 +63,13 @@ export async function withProcessLock<T>(
       await sleep(POLL_INTERVAL_MS);
     } else if (await createFile(mine, self)) {
       const all = await numbers();
-      // Another process may have taken and released a later one since the folder was read.
+      // Another process may have taken and released a later lock since the folder was read.
       if (all.at(-1) === newest + 1) {
         try {
           await Promise.all(all.slice(0, -1).map((number) => rm(fileOf(number), { force: true })));
           return await work();
         } finally {
-          // Emptied and not removed: the numbers must not begin again.
+          // Emptied, not removed, because the numbers must not start again.
           await writeFile(mine, '');
         }
       }

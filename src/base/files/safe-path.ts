@@ -4,12 +4,12 @@ import { BREAKING_SPACES, wholeWords } from '../text/cut-text.ts';
 import { renderTemplate, type TemplateVariables } from '../text/template.ts';
 
 const MAX_CHARACTERS = 120;
-/** File systems allow 255 bytes; a temporary name and a second extension need some. */
+/** File systems allow 255 bytes. A temporary name and a second extension need some of them. */
 const MAX_NAME_BYTES = 200;
-/** Object stores allow keys of 1,024 bytes; a prefix of the bucket or server may be added. */
+/** Object stores allow keys of 1,024 bytes. A prefix of the bucket or server may be added. */
 const MAX_PATH_BYTES = 900;
 
-/** Device names of Windows, with any extension. */
+/** Windows device names, with any extension. */
 const RESERVED_NAMES = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
 
 /** Control characters, lone surrogates, and direction controls, which can disguise an extension. */
@@ -17,7 +17,7 @@ const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: matched on purpose
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]|[\ud800-\udfff]/gu;
 
-/** Removes what a name must not contain, and keeps the no-break spaces that a figure may have. */
+/** Removes what a name must not contain, but keeps the no-break spaces that a figure may contain. */
 const sanitizeUncut = (text: string): string =>
   stripInvisible(text)
     .normalize('NFC')
@@ -40,14 +40,14 @@ const truncateStem = (stem: string, extension: string): string => {
     length += [...segment].length;
     result += segment;
   }
-  // A name that begins with a longer figure is called by what follows it.
+  // If a name begins with a figure that is too long, uses the text after it.
   return (
     wholeWords(stem, result) ||
     (/^[^ ]+ +[^ ]/u.test(stem) ? truncateStem(stem.replace(/^[^ ]+ +/u, ''), extension) : '')
   );
 };
 
-/** A file name from any text that is valid on Windows, macOS and Linux, in mail clients and archives. */
+/** Makes a file name from any text. It is valid on Windows, macOS and Linux, in mail clients and in archives. */
 export function safeFileName(stem: string, extension: string): string {
   const plain = sanitizeUncut(stem).replace(/^[.\s]+/, '');
   const short = plainSpaces(truncateStem(plain, extension)).replace(/[. ]+$/, '');
@@ -55,7 +55,7 @@ export function safeFileName(stem: string, extension: string): string {
   return `${RESERVED_NAMES.test(name) ? `_${name}` : name}${extension}`;
 }
 
-/** Values for a path: none can add or leave a folder, or contain invisible characters. */
+/** Sanitizes values for a path, so that they cannot add or leave a folder, or contain invisible characters. */
 function sanitizeVariables(variables: TemplateVariables): TemplateVariables {
   const safe = (value: unknown): unknown => {
     if (typeof value === 'string') return sanitizeSegment(value);
@@ -86,8 +86,8 @@ export function findPathError(path: string): string | undefined {
 }
 
 /**
- * Returns a valid path; throws `deliver.target_refused` for an invalid one, which could leave its folder.
- * @param where the field of the definition, e.g. `deliveries[].s3.key`
+ * Returns a valid path unchanged. Throws `deliver.target_refused` for an invalid one, which could leave its folder.
+ * @param where the definition's field, e.g. `deliveries[].s3.key`
  */
 function assertSafePath(path: string, where: string): string {
   const error = findPathError(path);
@@ -100,7 +100,7 @@ function assertSafePath(path: string, where: string): string {
 }
 
 /**
- * Renders the template of a folder or key. Values are sanitized, then the result is validated. Throws
+ * Renders the template of a folder or key. Sanitizes the values, then validates the result. Throws
  * `deliver.target_refused`, `template.invalid`.
  */
 export const renderPath = (template: string, variables: TemplateVariables, where: string): string =>

@@ -2,15 +2,17 @@ import { BlockList, isIP } from 'node:net';
 
 /** A list of addresses and networks. */
 export interface AddressList {
-  /** As configured. */
+  /** The text as configured. */
   readonly text: string;
-  /** Whether the address is in the list; false for invalid addresses. */
+  /** Whether the address is in the list. False for invalid addresses. */
   has(address: string): boolean;
 }
 
 export const NO_ADDRESSES: AddressList = Object.freeze({ text: '', has: () => false });
 
-/** Parses comma-separated addresses and CIDR networks, e.g. `10.0.0.0/8, ::1`; returns the first invalid part as `got`. */
+/**
+ * Parses comma-separated addresses and CIDR networks, e.g. `10.0.0.0/8, ::1`. Returns the first invalid part as `got`.
+ */
 export function parseAddressList(text: string): AddressList | { readonly got: string } {
   const list = new BlockList();
   for (const part of text.split(',').map((one) => one.trim())) {

@@ -1,4 +1,4 @@
-/** Why the certificate of a server is not accepted: after the subject, and what to do. */
+/** Why a server's certificate is not accepted, as the end of a sentence, and what to do. */
 export interface CertificateFault {
   /** E.g. `has expired`. */
   readonly what: string;
@@ -9,7 +9,7 @@ const RENEW = 'Its operator has to renew it. Until then nothing can be sent to i
 const UNTRUSTED =
   /^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|CERT_(UNTRUSTED|SIGNATURE|CHAIN|REVOKED|REJECTED))/;
 
-/** @param code of Node.js for a failed connection. Undefined for another failure. */
+/** Why a connection failed because of a certificate; undefined for another failure. @param code Node.js's error code */
 export function certificateFault(code: string): CertificateFault | undefined {
   if (code === 'CERT_HAS_EXPIRED') return { what: 'has expired', next: RENEW };
   if (code === 'CERT_NOT_YET_VALID')
@@ -29,7 +29,7 @@ export function certificateFault(code: string): CertificateFault | undefined {
   };
 }
 
-/** What libraries say of a certificate when they keep no code, by the code of Node.js. */
+/** Certificate errors in the words of libraries that drop the code, with Node.js's code. */
 const SENTENCES: readonly (readonly [RegExp, code: string])[] = [
   [/certificate has expired/i, 'CERT_HAS_EXPIRED'],
   [/certificate is not yet valid/i, 'CERT_NOT_YET_VALID'],
@@ -40,7 +40,7 @@ const SENTENCES: readonly (readonly [RegExp, code: string])[] = [
   ],
 ];
 
-/** The reason why a server was not used, with what to do where it is about its certificate. */
+/** The reason why a server was not used. If it concerns the certificate, adds what to do. */
 export function withCertificateAdvice(reason: string): string {
   const [, code] = SENTENCES.find(([sentence]) => sentence.test(reason)) ?? [];
   const fault = code === undefined ? undefined : certificateFault(code);

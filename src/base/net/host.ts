@@ -1,7 +1,7 @@
-/** Whether a host without a port, with or without brackets, is this machine (RFC 6761 for `.localhost`). */
+/** Whether a host, without port and with or without brackets, is this machine (RFC 6761 for `.localhost`). */
 export const isLoopback = (host: string): boolean => /^((.+\.)?localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
-/** The port that a connection of a protocol takes, of a URL or of what a client gives. */
+/** The port of a connection, from a URL or a client's options. Defaults to the protocol's port. */
 export const portOf = ({
   protocol,
   port,

@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import { asciiLowerCase } from '../text/fold.ts';
 
 /**
- * IANA's special-purpose registries (RFC 6890 and later additions): loopback, private networks, link-local, cloud metadata,
- * and IPv6 ranges that embed such IPv4 addresses.
+ * Special-purpose addresses in IANA's registries (RFC 6890 and later additions): loopback, private networks,
+ * link-local, cloud metadata, and IPv6 ranges that embed such IPv4 addresses.
  */
 const PRIVATE_V4 = [
   ['0.0.0.0', 8],
@@ -39,8 +39,8 @@ const PRIVATE_V6 = [
 ] as const;
 
 /**
- * Cloud metadata services, which serve credentials to any process of a machine: link-local (most clouds), and the addresses
- * of Alibaba Cloud, Azure, Oracle, AWS (IPv6), Google (IPv6) and Scaleway (IPv6).
+ * Cloud metadata services, which give credentials to any process on a machine: link-local (most clouds), and the
+ * addresses of Alibaba Cloud, Azure, Oracle, AWS (IPv6), Google (IPv6) and Scaleway (IPv6).
  */
 const METADATA_V4 = [
   ['169.254.0.0', 16],
@@ -77,7 +77,7 @@ export function isPrivateAddress(address: string): boolean {
   return PRIVATE.check(plain, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Whether it is the address of a cloud metadata service, or an IPv6 address that embeds one. */
+/** Whether an address is that of a cloud metadata service, or an IPv6 address that embeds one. */
 export function isMetadataAddress(address: string): boolean {
   const plain = stripZoneId(address);
   const family = isIP(plain);
@@ -87,8 +87,8 @@ export function isMetadataAddress(address: string): boolean {
 }
 
 /**
- * The IPv4 addresses embedded in an IPv6 one: mapped and compatible (::/96, ::ffff:0:0/96), NAT64 (64:ff9b::/96, and
- * 64:ff9b:1::/48 with each length of RFC 6052 that fits it), 6to4 (2002::/16), Teredo (2001::/32).
+ * The IPv4 addresses embedded in an IPv6 address: mapped and compatible (::/96, ::ffff:0:0/96), NAT64 (64:ff9b::/96,
+ * and 64:ff9b:1::/48 with each fitting length of RFC 6052), 6to4 (2002::/16), Teredo (2001::/32).
  */
 function embeddedIpv4(address: string): readonly string[] {
   const groups = ipv6Groups(address);
@@ -109,7 +109,7 @@ function embeddedIpv4(address: string): readonly string[] {
 
 /** The eight groups of an IPv6 address. */
 function ipv6Groups(address: string): readonly number[] {
-  // The URL parser writes every form, dotted ends too, as groups with at most one "::".
+  // The URL parser writes every form, even with a dotted end, as groups with at most one "::".
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const read = (text: string | undefined): number[] =>
     text ? text.split(':').map((group) => Number.parseInt(group, 16)) : [];
@@ -125,16 +125,16 @@ const METADATA_NAMES: ReadonlySet<string> = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** Whether a host is a metadata service by its name or address. Other names are checked after DNS lookup. */
+/** Whether a host is a metadata service, by name or address. Other names are checked after DNS lookup. */
 export const isMetadataHost = (host: string): boolean => METADATA_NAMES.has(host) || isMetadataAddress(host);
 
-/** Whether a host is private by its name or address alone. */
+/** Whether a host is private, judging only by its name or address. */
 export const isPrivateHost = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && isPrivateAddress(host));
 
 /**
- * Canonical form of a host: lower case, Punycode, no dot at the end, no brackets, addresses as the URL parser writes
- * them (`0x7f.1` is 127.0.0.1).
+ * Canonical form of a host: lower case, Punycode, no dot at the end, no brackets. Addresses are written as by the URL
+ * parser (`0x7f.1` becomes 127.0.0.1).
  */
 export function normalizeHost(host: string): string {
   const plain = host.replace(/^\[|\]$/g, '').replace(/\.$/, '');

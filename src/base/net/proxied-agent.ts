@@ -4,7 +4,7 @@ import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { portOf } from './host.ts';
 import type { CheckHost, FindProxy } from './proxies.ts';
 
-/** An agent of Node's own clients (AWS's SDK, OpenTelemetry), through the proxy where there is one. */
+/** An agent for clients of Node's own HTTP modules (AWS SDK, OpenTelemetry). Uses the proxy if there is one. */
 export function proxiedAgent(
   protocol: 'http:' | 'https:',
   findProxy: FindProxy,
@@ -21,12 +21,12 @@ export function proxiedAgent(
     const open = async () => {
       await checkHost(host);
       const socket = await proxy.tunnel(host, port, AbortSignal.timeout(timeout));
-      // Node gives the options of both protocols in one type.
+      // Node passes the options of both protocols in one type.
       return protocol === 'https:' ? connectTls({ ...(given as ConnectionOptions), socket }) : socket;
     };
     open().then(
       (socket) => callback?.(null, socket),
-      // The types know no stream that is missing because of an error.
+      // The types do not allow a stream that is missing because of an error.
       (error: Error) => (callback as ((error: Error) => void) | undefined)?.(error),
     );
     return undefined;

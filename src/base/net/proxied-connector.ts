@@ -4,12 +4,12 @@ import { portOf } from './host.ts';
 import type { CheckHost, FindProxy } from './proxies.ts';
 
 type ConnectorOptions = buildConnector.BuildOptions & {
-  /** Ms until the connection, or the tunnel, is there. */
+  /** Limit for opening the connection or the tunnel, ms. */
   readonly timeout: number;
   readonly lookup?: LookupFunction;
 };
 
-/** Connects undici's clients, through the proxy where there is one. */
+/** Connects undici's clients, through the proxy if there is one. */
 export function proxiedConnector(
   findProxy: FindProxy,
   options: ConnectorOptions,

@@ -7,41 +7,42 @@ import { isLoopback, portOf } from './host.ts';
 import { normalizeHost } from './private-address.ts';
 
 /*
- * The HTTP proxy of a company's network: one decision and one way for every outgoing connection of Docket. A proxy is always
- * asked for a tunnel (CONNECT, RFC 9110 §9.3.6), for http:// as well: it serves no cached figures. Only https:// hides them from it.
+ * HTTP proxies of a company network, used in the same way for every outgoing connection of Docket. Docket always
+ * requests a tunnel (CONNECT, RFC 9110 §9.3.6), even for http://, so that the proxy cannot return cached figures. Only
+ * https:// hides the figures from it.
  */
 
-/** Read in lower case first, as by curl. HTTP_PROXY is for http:// addresses only. */
+/** The lower-case names take precedence, as in curl. HTTP_PROXY is only for http:// addresses. */
 export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const;
 type ProxyUrls = { readonly [Name in (typeof PROXY_VARIABLES)[number]]?: string | undefined };
 export interface ProxySettings extends ProxyUrls {
-  /** `user:password`, in place of those in the URLs. */
+  /** `user:password`, used instead of those in the URLs. */
   readonly DOCKET_PROXY_CREDENTIALS?: SecretRef | undefined;
 }
 
-/** The proxy for connections to the origin of a URL; undefined: connect directly. */
+/** Finds the proxy for connections to a URL's origin; undefined: connect directly. */
 export type FindProxy = (target: URL) => HttpProxy | undefined;
 
-/** Throws where a connection to this host is not allowed, before a proxy is asked. */
+/** Throws, before a proxy is used, if a connection to this host is not allowed. */
 export type CheckHost = (host: string) => Promise<void>;
 
 export interface HttpProxy {
-  /** Without credentials: `http://proxy.example.com:3128`. */
+  /** The proxy's URL without credentials: `http://proxy.example.com:3128`. */
   readonly name: string;
-  /** Opens a tunnel. Nothing of the request is sent before. Throws `ProxyError`, `config.secret_missing`. */
+  /** Opens a tunnel. Sends nothing of the request before. Throws `ProxyError`, `config.secret_missing`. */
   readonly tunnel: (host: string, port: number, signal: AbortSignal) => Promise<Socket>;
 }
 
 export const NO_PROXIES: FindProxy = () => undefined;
 
-/** The proxy opened no tunnel: the target has received nothing. */
+/** The proxy did not open a tunnel, so the target has received nothing. */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
   readonly code: 'PROXY_REFUSED' | 'PROXY_UNREACHABLE';
-  /** What the operator has to do. */
+  /** What the operator must do. */
   readonly next: string;
 
-  /** @param status the reply to CONNECT; undefined: none arrived */
+  /** @param status status of the reply to CONNECT; undefined if none arrived */
   constructor(proxy: string, authority: string, got: string, status?: number, cause?: unknown) {
     super(`The proxy ${proxy} opened no tunnel to ${authority}: ${got}.`, { cause });
     this.code = status === undefined ? 'PROXY_UNREACHABLE' : 'PROXY_REFUSED';
@@ -58,7 +59,7 @@ const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
 
 const hostOf = ({ hostname }: URL): string => normalizeHost(hostname.replace(/^\[|\]$/g, ''));
 
-/** `proxy.example.com:3128` is `http://proxy.example.com:3128`, as for curl. */
+/** Parses a proxy's URL. As in curl, `proxy.example.com:3128` means `http://proxy.example.com:3128`. */
 function parseProxyUrl(text: string): URL | undefined {
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
@@ -67,10 +68,12 @@ function parseProxyUrl(text: string): URL | undefined {
 
 type Exception = (host: string, port: number) => boolean;
 
-/** One entry of NO_PROXY: `*`, a host with its subdomains, an address, a network; each but `*` may have a port. */
+/**
+ * Parses an entry of NO_PROXY: `*`, a host with its subdomains, an address, or a network. All but `*` may have a port.
+ */
 function parseException(entry: string): Exception | undefined {
   if (entry === '*') return () => true;
-  // An IPv6 address has colons of its own.
+  // An IPv6 address contains colons itself.
   const [, name = '', digits] =
     'has' in parseAddressList(entry) ? [entry, entry] : (/^\[?(.*?)\]?(?::(\d{1,5}))?$/.exec(entry) ?? []);
   const fitsPort = (port: number): boolean => digits === undefined || port === Number(digits);
@@ -83,7 +86,7 @@ function parseException(entry: string): Exception | undefined {
 
 const entriesOf = (text = ''): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '');
 
-/** The errors of the variables, as the lines of `readConfig`. NO_PROXY counts only beside a proxy. */
+/** Errors in the variables, formatted as by `readConfig`. NO_PROXY only counts if there is a proxy. */
 export function proxyDiagnostics(values: ProxyUrls): string[] {
   const proxies = (['HTTPS_PROXY', 'HTTP_PROXY'] as const).filter((name) => values[name] !== undefined);
   const expected = 'an http:// or https:// URL of a proxy, e.g. http://proxy.example.com:3128';
@@ -98,8 +101,8 @@ export function proxyDiagnostics(values: ProxyUrls): string[] {
 }
 
 /**
- * The proxies of the environment. Loopback addresses are always connected to directly.
- * @param settings without errors (`proxyDiagnostics`)
+ * Finds proxies by the environment's settings. Loopback addresses never use a proxy.
+ * @param settings without errors, as checked by `proxyDiagnostics`
  */
 export function findProxyBy(settings: ProxySettings, secrets: SecretSource): FindProxy {
   const exceptions = entriesOf(settings.NO_PROXY).flatMap((entry) => parseException(entry) ?? []);
@@ -111,7 +114,7 @@ export function findProxyBy(settings: ProxySettings, secrets: SecretSource): Fin
     if (url.password !== '') secrets.redactor.registerSecret(decodeURIComponent(url.password));
     const name = `${url.protocol}//${url.host}`;
     const credentials = async (): Promise<string | undefined> => {
-      // Read for each connection: a new password needs no restart.
+      // Read for each connection, so that a new password needs no restart.
       const secret = reference === undefined ? undefined : await secrets(reference);
       const [, password = ''] = /:(.*)$/s.exec(secret?.reveal() ?? '') ?? [];
       secrets.redactor.registerSecret(password);

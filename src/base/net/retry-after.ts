@@ -1,18 +1,18 @@
 import { HOUR_MS, SECOND_MS } from '../time.ts';
 
-/** Longer waits count as an error of the server. */
+/** Longer waits count as a server error. */
 export const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /**
- * `Retry-After` → ms to wait, at most an hour; undefined when it is missing or cannot be read.
- * In seconds (specification §8, RFC 9110 §10.2.3), or an HTTP date, as some proxies send it. A date is compared with the
- * `Date` of the same response, since the clocks may differ.
+ * Parses `Retry-After` into ms to wait, at most an hour. Undefined when it is missing or unreadable. Accepts seconds
+ * (specification §8, RFC 9110 §10.2.3), or an HTTP date, which some proxies send. A date is compared with the
+ * response's own `Date`, because clocks may differ.
  */
 export function parseRetryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
   const text = header?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * SECOND_MS), MAX_RETRY_AFTER_MS);
-  // Only the HTTP form: `Date.parse` would read "-5" or "1e9" as some year.
+  // Only the HTTP form, because `Date.parse` would read "-5" or "1e9" as a year.
   if (!/^[A-Z][a-z]{2,8},? /.test(text)) return undefined;
   const until = Date.parse(text);
   if (Number.isNaN(until)) return undefined;

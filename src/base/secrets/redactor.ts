@@ -3,21 +3,21 @@ import { type Range, secretIndex } from './secret-index.ts';
 
 export { extractPasswords as passwordsIn } from './secret-forms.ts';
 
-/** Replaces known secrets in a text by `[secret]`. */
+/** Replaces known secrets in a text with `[secret]`. */
 export type Redact = (text: string) => string;
 
-/** Holds the secrets that this process has read, and removes them from texts. */
+/** Knows the secrets that this process has read, and removes them from texts. */
 export interface Redactor {
   /**
-   * Redacts this value from now on, also after its rotation. Values of fewer than six characters are ignored: they cannot be
-   * distinguished from words.
+   * Redacts this value from now on, even after its rotation. Ignores values of fewer than six characters, which cannot
+   * be distinguished from words.
    *
-   * @param kind `token`: short-lived and numerous; only the newest are kept
+   * @param kind `token`: short-lived and numerous, so only the newest are kept
    */
   readonly registerSecret: (secret: string, kind?: 'token') => void;
   /**
-   * Redacts in every encoding of `secretForms`, also truncated. To be called on untrusted text before it is truncated or
-   * escaped.
+   * Redacts secrets in every encoding of `secretForms`, even truncated ones. Call it on untrusted text before that is
+   * truncated or escaped.
    */
   readonly redact: Redact;
 }
@@ -25,13 +25,13 @@ export interface Redactor {
 const MAX_TOKENS = 200;
 
 interface RedactorOptions {
-  /** False: redacts registered secrets only, e.g. in data, which may look like a credential. */
+  /** False: redacts only registered secrets. For data, which may look like a credential. */
   readonly shapes?: boolean;
-  /** False: redacts whole secrets only, e.g. in data, where a word may be the beginning of one. */
+  /** False: redacts only whole secrets. For data, in which a word may be the beginning of a secret. */
   readonly partial?: boolean;
 }
 
-/** One per process: readers of secrets register them, readers of untrusted text redact it. */
+/** Creates the redactor of a process: readers of secrets register them, and readers of untrusted text redact it. */
 export function createRedactor({ shapes = true, partial = true }: RedactorOptions = {}): Redactor {
   const known = new Map<string, readonly SecretForm[]>();
   const tokens = new Set<string>();
@@ -57,21 +57,21 @@ export function createRedactor({ shapes = true, partial = true }: RedactorOption
   };
 }
 
-/** Far more than is shown of an untrusted text. */
+/** Far more than is ever shown of an untrusted text. */
 const MAX_UNTRUSTED_CHARACTERS = 8 * 1024;
-/** Read in addition, so that secrets at the end are found; longer than any form of one. */
+/** How much more to read, so that secrets at the end are found. Longer than any form of a secret. */
 const OVERLAP_CHARACTERS = 2 * 1024;
 
 /**
- * Redacts and truncates a peer's text. All such text passes here before it becomes part of an error, a record, a ledger row,
- * a file or a mail. Truncate further only afterwards.
+ * Redacts and truncates text from outside. All such text must pass here before it becomes part of an error, a record, a
+ * ledger row, a file or an e-mail. Truncate it further only afterwards.
  */
 export function redactUntrusted(text: string, redact: Redact): string {
   if (text.length <= MAX_UNTRUSTED_CHARACTERS + OVERLAP_CHARACTERS) return redact(text);
   return redact(text.slice(0, MAX_UNTRUSTED_CHARACTERS + OVERLAP_CHARACTERS)).slice(0, -OVERLAP_CHARACTERS);
 }
 
-/** The redactor of the process, or a new one. */
+/** The process's redactor, or a new one. */
 export const ensureRedactor = ({ registerSecret, redact }: Partial<Redactor>): Redactor =>
   registerSecret === undefined || redact === undefined ? createRedactor() : { registerSecret, redact };
 
@@ -86,7 +86,7 @@ function hideRanges(text: string, ranges: readonly Range[]): string {
 }
 
 /**
- * Credentials recognised by their form, such as those made for one request, which are not registered. Each pattern takes
+ * Credentials recognised by their form, e.g. those made for one request, which are not registered. Each pattern takes
  * linear time for any text.
  */
 const CREDENTIAL_SHAPES: readonly (readonly [shape: RegExp, replacement: string])[] = [
@@ -94,7 +94,7 @@ const CREDENTIAL_SHAPES: readonly (readonly [shape: RegExp, replacement: string]
     /\b(X-Amz-(?:Signature|Security-Token|Credential)|Signature|access_token|refresh_token|id_token)(=|%3D|["']?: ?["']?)[\w%.~+/=-]{16,}/gi,
     '$1$2[secret]',
   ],
-  // With a digit, so that "Basic authentication…" does not match.
+  // Requires a digit, so that "Basic authentication…" does not match.
   [/\b(Bearer|Basic|Api-Key|Negotiate)([ \t]{1,4})(?=\S*\d)[\w+/.~=-]{16,}/gi, '$1$2[secret]'],
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, '[secret]'],
   [/\b((?:Set-)?Cookie:)[^\r\n]+/gi, '$1 [secret]'],

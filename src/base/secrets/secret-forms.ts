@@ -1,19 +1,19 @@
 /** A text to redact. */
 export interface SecretForm {
   readonly text: string;
-  /** Whether its first characters alone reveal part of the secret; the scheme and host of a URL do not. */
+  /** Whether its first characters alone reveal part of the secret. The scheme and host of a URL do not. */
   readonly partial: boolean;
-  /** In base64, maybe within an encoded login: adjacent base64 digits are redacted as well. */
+  /** Base64, possibly inside an encoded login: adjacent base64 digits are redacted as well. */
   readonly base64: boolean;
 }
 
 type Part = Pick<SecretForm, 'text' | 'partial'>;
 
-/** Redacting shorter secrets would damage words, and reveal the secret by that. */
+/** Redacting shorter secrets would damage ordinary words, and so reveal the secret. */
 export const MIN_SECRET_LENGTH = 6;
-/** Long forms are split, so that comparing takes bounded time and parts are found as well. */
+/** Long forms are split, so that comparing takes bounded time and parts are found too. */
 const PIECE_LENGTH = 48;
-/** The half of an API key (`prefix.secret`) that is secret by itself. */
+/** Minimum length of the half of an API key (`prefix.secret`) that is secret by itself. */
 const MIN_KEY_SECRET_LENGTH = 16;
 
 /**
@@ -36,7 +36,7 @@ function partsOf(secret: string): Part[] {
   const partial = [
     ...extractPasswords(secret),
     ...(url === null && lines.length === 1 ? [secret] : [url?.[1] ?? '']),
-    // The body of a PEM key, for any line length.
+    // The body of a PEM key, whatever its line length.
     ...(lines.length === 1 ? [] : [lines.filter((line) => !line.startsWith('-----')).join('')]),
     ...(half.length >= MIN_KEY_SECRET_LENGTH ? [half] : []),
     ...(secret.startsWith('whsec_') ? [secret.slice('whsec_'.length)] : []),
@@ -47,14 +47,14 @@ function partsOf(secret: string): Part[] {
   ];
 }
 
-/** As it is, and as UTF-8 read as Latin-1, e.g. in a header. */
+/** The text itself, and its UTF-8 read as Latin-1, as can happen in a header. */
 const spellings = (text: string): string[] => [...new Set([text, Buffer.from(text, 'utf8').toString('latin1')])];
 
 const escapeEach = (text: string, characters: RegExp, write: (code: number) => string): string =>
   text.replaceAll(characters, (found) => write(found.charCodeAt(0)));
 const hexDigits = (code: number, length: number): string => code.toString(16).padStart(length, '0');
 
-/** The text itself, and as common libraries escape it for JSON, URLs and HTML. */
+/** The text itself, and escaped for JSON, URLs and HTML as common libraries do. */
 function escapes(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1);
   const url = encodeURIComponent(Buffer.from(text, 'utf8').toString('utf8'));
@@ -80,7 +80,7 @@ function encodings(text: string): Omit<SecretForm, 'partial'>[] {
   const hex = bytes.toString('hex');
   const base64 = [0, 1, 2].map((before) => {
     const all = Buffer.concat([Buffer.alloc(before), bytes]);
-    // Only digits that depend on the secret alone; those at both ends depend on the adjacent text.
+    // Only the digits that depend on the secret alone. Those at both ends also depend on adjacent text.
     return all.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
   });
   const urlSafe = base64.map((digits) => digits.replaceAll('+', '-').replaceAll('/', '_'));
@@ -97,7 +97,7 @@ function pieces(text: string): string[] {
   );
 }
 
-/** The passwords in a URL, raw and decoded: of the authority, and of Redis Sentinel. */
+/** The passwords in a URL, raw and decoded: in the authority, and for Redis Sentinel. */
 export function extractPasswords(url: string): string[] {
   const login = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@:]*:([^\s/?#]*)@/i.exec(url)?.[1];
   const option = /[?&]sentinel_password=([^\s&#]*)/.exec(url)?.[1];

@@ -3,21 +3,21 @@ import { MIN_SECRET_LENGTH, type SecretForm } from './secret-forms.ts';
 /** Character offsets; `end` is exclusive. */
 export type Range = readonly [start: number, end: number];
 
-/** Counts characters that are compared or read again. */
+/** Counts characters that are compared, or read again. */
 export interface WorkCounter {
   steps: number;
 }
 
-/** Finds many texts at once. Adding and removing take time independent of the other entries. */
+/** Finds many texts at once. The time for adding and removing does not depend on the other entries. */
 export interface SecretIndex {
   add(forms: readonly SecretForm[]): void;
-  /** A form added twice stays until it is removed twice. */
+  /** Removes forms. A form that was added twice must be removed twice. */
   remove(forms: readonly SecretForm[]): void;
-  /** Ranges of the forms, also truncated ones; in order, not overlapping. */
+  /** Ranges of the forms in a text, including truncated ones; in order, not overlapping. */
   find(text: string, work?: WorkCounter): Range[];
 }
 
-/** First characters of a secret that are redacted before a truncation mark, and anywhere. */
+/** Fewest first characters of a secret that are redacted: before a truncation mark, and anywhere else. */
 const MIN_CUT_PREFIX = 8;
 const MIN_PREFIX = 16;
 const TRUNCATION_MARKS = ['…', '...', '***'];
@@ -31,11 +31,11 @@ const hashAt = (text: string, at: number): number =>
 /** Forms with the same first characters. */
 interface Bucket {
   readonly counts: Map<string, { readonly form: SecretForm; count: number }>;
-  /** Computed on the first search after a change. */
+  /** Computed by the first search after a change. */
   sorted: { readonly whole: SortedForms; readonly partial: SortedForms } | undefined;
 }
 
-/** Forms sorted by text. `parents[i]`: index of the longest form that is a prefix of form `i`; -1 without. */
+/** Forms sorted by text. `parents[i]`: index of the longest form that is a prefix of form `i`; -1 if there is none. */
 interface SortedForms {
   readonly forms: readonly SecretForm[];
   readonly parents: readonly number[];
@@ -47,12 +47,12 @@ interface PrefixMatch {
 }
 
 /**
- * Reads each character of the text once, and does a binary search among the forms with the same first characters. The time is
- * bounded for many secrets and for adversarial texts.
+ * Creates an index. A search reads each character of the text once, and does a binary search among the forms with the
+ * same first characters. Its time is bounded even for many secrets and for adversarial texts.
  */
 export function secretIndex(): SecretIndex {
   const buckets = new Map<string, Bucket>();
-  /** By hash of three characters: number of buckets that start with them. */
+  /** Number of buckets that start with three characters, by the hash of these. */
   const filter = new Uint16Array(1 << FILTER_BITS);
   const change = (form: SecretForm, by: 1 | -1): void => {
     const head = form.text.slice(0, MIN_SECRET_LENGTH);
@@ -94,7 +94,7 @@ export function secretIndex(): SecretIndex {
         if (hit === undefined) continue;
         const [start, end] = hit.base64 ? run(at, at + hit.length) : [at, at + hit.length];
         const last = found.at(-1);
-        // The next secret may overlap this one: the search continues at the next character.
+        // The next secret may overlap this one, so the search continues at the next character.
         if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end);
         else found.push([start, end]);
       }
@@ -131,7 +131,7 @@ const longerMatch = (one: PrefixMatch | undefined, other: PrefixMatch | undefine
   return one.length > other.length ? one : other;
 };
 
-/** The longest of these forms, or truncated forms, at this position of the text. */
+/** The longest of these forms, whole or truncated, at this position of the text. */
 function matchAt(
   text: string,
   at: number,
@@ -164,27 +164,27 @@ function matchAt(
   return longerMatch(best, longerMatch(cut(before, sameBefore), cut(after, sameAfter)));
 }
 
-/** Whether a prefix of a secret of this length is redacted although other characters follow. */
+/** Whether to redact a prefix of this length, although other characters follow it. */
 function isTruncatedSecret(text: string, at: number, same: number): boolean {
   if (same < MIN_CUT_PREFIX) return false;
   const end = at + same;
   if (same >= MIN_PREFIX || end === text.length) return true;
-  // The secret may continue with a dot, as the mark begins.
+  // The secret may continue with a dot, with which the mark begins too.
   return TRUNCATION_MARKS.some((mark) =>
     [0, 1, 2].some((back) => same - back >= MIN_CUT_PREFIX && text.startsWith(mark, end - back)),
   );
 }
 
-/** Base64 digits of a login around the secret in it. */
+/** Most base64 digits of a login around the secret in it. */
 const MAX_RUN = 200;
 const BASE64_DIGIT = /[\w+/-]/;
 
 /**
- * Extends a range by the adjacent base64 digits and their padding. To be called with ascending ranges: no character is read
- * twice.
+ * Extends a range by the adjacent base64 digits and their padding. Call it with ascending ranges, so that no character
+ * is read twice.
  */
 function base64RunFinder(text: string, work: WorkCounter): (start: number, end: number) => Range {
-  /** End of the text read so far; `open`: a run of digits continues beyond it. */
+  /** End of the text read so far. `open`: a run of digits continues beyond it. */
   let read = 0;
   let open = false;
   const isDigit = (at: number): boolean => {
@@ -194,7 +194,7 @@ function base64RunFinder(text: string, work: WorkCounter): (start: number, end: 
   return (start, end) => {
     let from = start;
     while (from > read && start - from < MAX_RUN && isDigit(from - 1)) from -= 1;
-    // Within a run whose end is known.
+    // Inside a run whose end is known.
     if (end <= read && !open) return [from, read];
     let to = Math.max(end, read);
     while (to < text.length && to - end < MAX_RUN && isDigit(to)) to += 1;

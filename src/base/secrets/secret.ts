@@ -6,7 +6,7 @@ import { DocketError } from '../error.ts';
 import { sha256 } from '../sha256.ts';
 import { ensureRedactor, type Redactor } from './redactor.ts';
 
-/** A reference to a secret: the only form in which definitions, jobs and records contain one. */
+/** A reference to a secret, the only form in which definitions, jobs and records contain one. */
 export const secretRefSchema = z
   .union(
     [
@@ -24,7 +24,7 @@ export function parseSecretRef(text: string): SecretRef | undefined {
   return kind === undefined ? undefined : secretRefSchema.safeParse({ [kind]: where }).data;
 }
 
-/** A secret's value; logged, serialised or inspected, it prints as `[secret]`. */
+/** A secret's value. When logged, serialised or inspected, it prints as `[secret]`. */
 export class Secret {
   readonly #value: string;
 
@@ -32,12 +32,12 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value. To be called only where it is sent. */
+  /** The value. Call it only where the value is sent. */
   reveal(): string {
     return this.#value;
   }
 
-  /** Identifies the secret without revealing it: 16 hex digits of SHA-256. Key of the rate limiter's queues. */
+  /** Identifies the secret without revealing it: 16 hex digits of SHA-256. The rate limiter's queues use it as key. */
   fingerprint(): string {
     return sha256(`docket:${this.#value}`).slice(0, 16);
   }
@@ -56,16 +56,19 @@ export class Secret {
 }
 
 export interface SecretSource {
-  /** Resolves a reference. Throws `config.secret_missing` with the reference, never a value. */
+  /** Resolves a reference. Throws `config.secret_missing` with the reference, and never a value. */
   (ref: SecretRef): Promise<Secret>;
-  /** Knows every resolved value, to remove it from the texts of peers. */
+  /** Knows every resolved value, and removes it from text from outside. */
   readonly redactor: Redactor;
 }
 
-/** Larger than any key, certificate or service account. All forms of a secret are searched for in every text. */
+/**
+ * More than any key, certificate or service account needs. Limited because every text is searched for all forms of a
+ * secret.
+ */
 const MAX_SECRET_BYTES = 64 * 1024;
 
-/** @param known the redactor of the process, which registers each value before it is returned. Default: a new one. */
+/** @param known the process's redactor, which registers each value before it is returned. Default: a new one */
 export function secretSource(
   env: Readonly<Record<string, string | undefined>>,
   known: Partial<Redactor> = {},
@@ -106,14 +109,14 @@ const tooLong = (what: string, where: string): DocketError =>
     next: 'Use a reference to a file or variable with the secret alone.',
   });
 
-/** Reads a bounded part of a regular file: a report may name any path, including devices and pipes. */
+/** Reads a limited part of a regular file: a report may name any path, even devices and pipes. */
 async function readSecretFile(path: string): Promise<string> {
   try {
-    // Non-blocking: opening a pipe would wait for a writer.
+    // Non-blocking, because opening a pipe would wait for a writer.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       if (!(await file.stat()).isFile()) throw notRegular(path);
-      // Not by its reported size: it may grow, and some file systems report 0.
+      // The reported size is not used: the file may grow, and some file systems report 0.
       const bytes = Buffer.alloc(MAX_SECRET_BYTES + 1);
       let length = 0;
       for (let read = -1; read !== 0 && length < bytes.length; length += read) {

@@ -2,7 +2,9 @@
 const RTL_CHARACTERS =
   /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
-/** Direction controls and marks, and characters without a shape that no script needs: joiners and emoji stay whole. */
+/**
+ * Direction controls and marks, and shapeless characters that no script needs. Joiners stay, so that emoji stay whole.
+ */
 export const INVISIBLE = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 const POP_EMBEDDING = '\u202c';
 const POP_ISOLATE = '\u2069';
@@ -24,7 +26,7 @@ export function balanceBidiControls(text: string): string {
     }
     const closes = control === POP_ISOLATE;
     const last = open.findLastIndex((each) => isIsolate(each.control));
-    // The end of an isolate closes embeddings inside it; the end of an embedding never closes an isolate.
+    // The end of an isolate also closes embeddings inside it. The end of an embedding never closes an isolate.
     const opened = closes ? last : open.length - 1 > last ? open.length - 1 : -1;
     const [pair] = opened === -1 ? [] : open.splice(opened);
     if (pair === undefined) continue;
@@ -34,8 +36,8 @@ export function balanceBidiControls(text: string): string {
 }
 
 /**
- * Removes direction controls, marks and invisible characters: the one rule for what people type and others read. Readers see
- * the characters in the order in which they are stored.
+ * Removes direction controls, marks and invisible characters. Applied to everything that people type and others read,
+ * so that readers see the characters in the order in which they are stored.
  */
 export const stripInvisible = (text: string): string => text.replace(INVISIBLE, '');
 
@@ -46,5 +48,5 @@ const MAX_CHARACTERS = 500;
 
 /** Untrusted text for a header, the ledger or a log: a single line of bounded length. */
 export const oneLine = (text: string, maxCharacters: number = MAX_CHARACTERS): string =>
-  // Again after truncation, which may separate a pair.
+  // Balanced again after truncation, which may separate a pair.
   balanceBidiControls(toSingleLine(text).trim().slice(0, maxCharacters));

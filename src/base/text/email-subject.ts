@@ -5,21 +5,21 @@ import { renderTemplate, type TemplateVariables } from './template.ts';
 /** Text for a mail header: a single line without direction controls and invisible characters. */
 export const headerText = (text: string): string => stripInvisible(toSingleLine(text)).trim();
 
-/** Visible characters. Unicode does not count the Braille blank (U+2800) as white space. */
+/** Matches visible characters. Unicode does not count the Braille blank (U+2800) as white space. */
 const VISIBLE = /[^\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/u;
 
-/** The subject from its template; undefined where it has no visible character. Throws `template.invalid`. */
+/** Renders the subject from its template; undefined if it has no visible character. Throws `template.invalid`. */
 function renderVisibleSubject(template: string, variables: TemplateVariables, where: string): string | undefined {
   const subject = headerText(renderTemplate(template, variables, where));
   return VISIBLE.test(subject) ? subject : undefined;
 }
 
-/** What the default subject says. */
+/** The parts of the default subject. */
 export interface SubjectParts {
   readonly title: string;
   /** For readers, e.g. `October 2026`. */
   readonly period: string;
-  /** The first headline; empty for none. */
+  /** The first headline; empty if there is none. */
   readonly headline: string;
 }
 
@@ -27,9 +27,9 @@ const defaultSubject = ({ title, period, headline }: SubjectParts): string =>
   headerText(`${title}, ${period}${headline === '' ? '' : `: ${headline.replace(/\.$/, '')}`}`);
 
 /**
- * The subject of an e-mail. Title, period and first headline without a template, and where the template gives an empty
- * subject for this period, which must not prevent the mail. Throws `template.invalid`.
- * @param where the field of the definition, e.g. `deliveries[].email.subject`
+ * The subject of an e-mail. It consists of title, period and first headline if there is no template, or if the template
+ * gives an empty subject for this period: that must not prevent the e-mail. Throws `template.invalid`.
+ * @param where the definition's field, e.g. `deliveries[].email.subject`
  */
 export function renderSubject(
   template: string | undefined,
@@ -41,7 +41,9 @@ export function renderSubject(
   return subject ?? defaultSubject(parts);
 }
 
-/** Fills the template of a subject. Throws `template.invalid` for an empty subject, e.g. of comments or spaces alone. */
+/**
+ * Renders a subject's template. Throws `template.invalid` for an empty subject, e.g. one of only comments or spaces.
+ */
 export function renderNonEmptySubject(template: string, variables: TemplateVariables, where: string): string {
   const subject = renderVisibleSubject(template, variables, where);
   if (subject !== undefined) return subject;

@@ -1,6 +1,6 @@
 import { memoize } from '../memoize.ts';
 
-/** Combinations of locale and options in one deployment; each takes some kilobytes. */
+/** Most combinations of locale and options to keep. Each takes some kilobytes. */
 const MAX_CACHED_FORMATS = 500;
 
 /** Cached `Intl.DateTimeFormat`: creating one takes as long as formatting a hundred dates. */

@@ -11,8 +11,8 @@ const LEVEL_COLORS: Readonly<Record<string, number>> = { debug: 90, info: 32, wa
 const DIM = 2;
 
 /**
- * Formats a JSON log line for a terminal: time, level, message, fields; an error's parts below, one line each. Values were
- * escaped before (log.ts).
+ * Formats a JSON log line for a terminal: time, level, message and fields, followed by the parts of an error, one line
+ * each. Values were escaped before (log.ts).
  */
 export function formatPretty(json: string, color: boolean): string {
   const { level, time, msg, error, ...fields } = lineSchema.parse(JSON.parse(json));
@@ -37,7 +37,7 @@ const formatValue = (value: unknown): string => {
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
 };
 
-/** `NO_COLOR` disables colour, `FORCE_COLOR` enables it; otherwise terminals have it. */
+/** `NO_COLOR` disables colour and `FORCE_COLOR` enables it; otherwise, only terminals get colour. */
 export function supportsColor(env: Readonly<Record<string, string | undefined>>, terminal: boolean): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';

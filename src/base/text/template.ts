@@ -2,17 +2,17 @@ import { Context, type Emitter, type FilterImplOptions, Liquid, LiquidError, typ
 import { DocketError, errorMessage } from '../error.ts';
 
 /**
- * Cost limit of one rendering, in characters produced and entries read: some milliseconds. Counted, not timed, so that the
- * result is the same on every machine under any load.
+ * Cost limit for one rendering, in characters produced and entries read: some milliseconds. Counted instead of timed,
+ * so that the result is the same on every machine under any load.
  */
 export const MAX_TEMPLATE_COST = 20_000;
-/** Of each rendered part, loop iteration and filter. */
+/** Cost of each rendered part, loop iteration and filter. */
 const PART_COST = 10;
 
 /**
- * LiquidJS for names, subjects and paths: without files, inherited properties, and unknown variables or filters, and within
- * the cost limit. LiquidJS limits the memory of most filters; the rest is counted here, against the same limit. The returned
- * function renders a template; it throws LiquidJS's errors.
+ * Creates a LiquidJS engine for names, subjects and paths. It allows no files, inherited properties, or unknown
+ * variables and filters, and limits the cost. LiquidJS limits the memory of most filters; the rest is counted here,
+ * against the same limit. The returned function renders a template, and throws LiquidJS's errors.
  */
 function createTemplateEngine(): (template: string, variables: object) => string {
   const engine = new Liquid({
@@ -33,7 +33,7 @@ function createTemplateEngine(): (template: string, variables: object) => string
 
 type Limit = Context['memoryLimit'];
 
-/** Charges the entries of a list, including nested lists. */
+/** Charges a list's entries, including those of nested lists. */
 function chargeEntries(limit: Limit, value: unknown): void {
   if (!Array.isArray(value)) return;
   limit.use(value.length);
@@ -50,8 +50,8 @@ class CountedContext extends Context {
 }
 
 /**
- * Charges rendered parts and text to the cost limit. Loops may iterate without reading a variable, and LiquidJS does not count
- * `capture`.
+ * Charges rendered parts and text to the cost limit: loops may iterate without reading a variable, and LiquidJS does
+ * not count `capture`.
  */
 function countRenderedParts({ renderer }: Liquid): void {
   const render = renderer.renderTemplates.bind(renderer);
@@ -64,7 +64,7 @@ function countRenderedParts({ renderer }: Liquid): void {
   };
 }
 
-/** Charges filters, which read each entry of a list, some by an expression (`where_exp`). */
+/** Charges filters, which read each entry of a list, some with an expression (`where_exp`). */
 function countedFilter(filter: FilterImplOptions): FilterImplOptions {
   const { handler, raw = false } = typeof filter === 'function' ? { handler: filter } : filter;
   return {
@@ -84,15 +84,15 @@ function countedFilter(filter: FilterImplOptions): FilterImplOptions {
 /** Plain data: values are printed, never called. */
 export type TemplateVariables = Readonly<Record<string, unknown>>;
 
-// Shared: creating an engine costs more than a rendering. It keeps no state.
+// Shared, because creating an engine costs more than a rendering. It keeps no state.
 const renderLiquid = createTemplateEngine();
 
-/** LiquidJS's message for its memory limit, which is our cost limit. */
+/** LiquidJS's message for its memory limit, which serves as our cost limit. */
 const COST_LIMIT_MESSAGE = /^memory alloc limit exceeded/;
 
 /**
- * Renders a LiquidJS template. Unknown variables and filters are errors: an empty part of a file name would let two runs
- * overwrite each other. Throws `template.invalid`.
+ * Renders a LiquidJS template. Unknown variables and filters are errors: with an empty part in a file name, two runs
+ * could overwrite each other's file. Throws `template.invalid`.
  * @param where the template's field, for the error, e.g. `subject`
  */
 export function renderTemplate(template: string, variables: TemplateVariables, where: string): string {
