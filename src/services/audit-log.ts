@@ -8,7 +8,7 @@ import { withRedisErrors } from '../redis/errors.ts';
 import { redisKeys } from '../redis/keys.ts';
 import type { DecisionAuthor } from '../run/run-record.ts';
 
-/** Audited events. The names are stable: alerts and searches use them. */
+/** Audited events. Their names are stable, because alerts and searches use them. */
 export const AUDIT_EVENTS = [
   'run.triggered',
   'run.cancelled',
@@ -50,9 +50,9 @@ export interface AuditActor extends DecisionAuthor {
 const text = z.string().optional();
 const entrySchema = z.object({
   event: z.enum(AUDIT_EVENTS),
-  /** Name of the token; on the command line, of the user. */
+  /** Name of the token; on the command line, the user. */
   who: z.string(),
-  /** Issuer and subject of a company account; absent for tokens and on the command line. */
+  /** Issuer and subject of a company account. Absent for tokens and on the command line. */
   account: text,
   /** Client address; absent on the command line. */
   from: text,
@@ -69,7 +69,7 @@ const storedSchema = entrySchema.extend({ at: epochMsSchema });
 
 /** A stored entry. */
 export interface StoredAuditEntry extends AuditEntry {
-  /** Increases with time; `after` of the next page. */
+  /** Increases with time. Use it as `after` for the next page. */
   readonly id: string;
   /** Epoch ms. */
   readonly at: number;
@@ -77,11 +77,11 @@ export interface StoredAuditEntry extends AuditEntry {
 
 export interface AuditFilter {
   readonly orgs: readonly string[] | '*';
-  /** Includes entries without an organization: sign-ins and tokens. */
+  /** Also lists entries without an organization: sign-ins and tokens. */
   readonly includeGlobal: boolean;
   readonly event?: AuditEvent | undefined;
   readonly who?: string | undefined;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
@@ -94,15 +94,15 @@ export interface AuditPage {
 
 export interface AuditLog {
   /**
-   * Records an action after it succeeded. Writes the log line first; if Redis fails, logs an error. Never rejects: an error
-   * would make the caller repeat the action.
+   * Records an action after it succeeded. Writes the log line first. If Redis fails, logs an error. Never rejects,
+   * because an error would make the caller repeat the action.
    */
   record(entry: AuditEntry): Promise<void>;
-  /** Throws `redis.unreachable`, and `usage.invalid` for an invalid cursor. */
+  /** Lists entries. Throws `redis.unreachable`, and `usage.invalid` for an invalid cursor. */
   list(filter: AuditFilter): Promise<AuditPage>;
 }
 
-/** Approximate length of the stream: Redis trims whole nodes. */
+/** Approximate length of the stream, because Redis trims whole nodes. */
 const MAX_ENTRIES = 10_000;
 const BATCH_SIZE = 500;
 
@@ -147,11 +147,11 @@ const logFields = ({ event, who, account, from, org, report, run, delivery, why 
     ),
   );
 
-/** Writes an entry to the log; without Redis this is the only record. */
+/** Writes an entry to the log. Without Redis, this is the only record. */
 export const logAuditEntry = (log: Log, entry: AuditEntry): void =>
   log.info(LOG_MESSAGES[entry.event], logFields(entry));
 
-/** The audit log: a log line per entry, and about 10,000 entries in a Redis stream. */
+/** Creates the audit log: one log line per entry, and about 10,000 entries in a Redis stream. */
 export function redisAuditLog(
   redis: RedisClient,
   { prefix, clock, log }: { readonly prefix: string; readonly clock: Clock; readonly log: Log },
@@ -196,7 +196,7 @@ export function redisAuditLog(
   };
 }
 
-/** Undefined for an entry that this version does not know. */
+/** Parses an entry; undefined for one that this version does not know. */
 function parseEntry(id: string, fields: readonly string[]): StoredAuditEntry | undefined {
   const [name, json] = fields;
   if (name !== 'entry' || json === undefined) return undefined;

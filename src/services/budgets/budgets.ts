@@ -16,10 +16,11 @@ export type BudgetKind = 'metrics' | 'reads';
 export type BudgetFactory = (of: BudgetKind, limits: BudgetLimits) => Budget;
 
 /**
- * The budgets that all workers of one Redis share. Their keys do not contain the limits: a deployment that changes these
- * must see the calls in flight, or the service receives both budgets in one window.
+ * The budgets that all workers of one Redis share. Their keys do not contain the limits: a deployment that changes the
+ * limits must see the calls in flight, otherwise the service would receive both budgets in one window.
  *
- * @param log one of all processes logs throttling after a 429, recovery, steps of the clock of Redis, and lost data
+ * @param log receives throttling after a 429, recovery, steps of Redis's clock, and lost data, from only one of all
+ * processes
  * @param belongsTo the id of the deployment, as compared at the start of the process; see `dataLossDetector`
  */
 export function sharedBudgets(
@@ -31,7 +32,7 @@ export function sharedBudgets(
 ): BudgetFactory {
   const clocks = { metrics: bucketClock(), reads: bucketClock() };
   const dataLoss = dataLossDetector(redis, prefix, belongsTo);
-  // Without a log there is nothing to report to.
+  // Without a log there is nowhere to report to.
   const onClockReading = log === silentLog ? undefined : watchRedisClock(redis, prefix, log);
   return (of, limits) =>
     redisBudget(redis, {
@@ -50,7 +51,7 @@ export function sharedBudgets(
     });
 }
 
-/** Logs, in one of all processes, that the wall clock of Redis was stepped. The budgets do not depend on it. */
+/** Logs that Redis's wall clock was stepped, in only one of all processes. The budgets do not depend on that clock. */
 function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading: WallClockReading) => void {
   const stepOf = clockStepDetector();
   const steps = redisClock(redis, { prefix });
@@ -71,7 +72,7 @@ function watchRedisClock(redis: RedisClient, prefix: string, log: Log): (reading
   };
 }
 
-/** The budgets of a process without Redis: it shares them with no other process. */
+/** The budgets of a process without Redis, which shares them with no other process. */
 export const localBudgets =
   (clock: SteadyClock, log: Log): BudgetFactory =>
   (of, limits) =>

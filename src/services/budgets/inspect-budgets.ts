@@ -12,23 +12,26 @@ export interface KeyBudgets {
   /** Fingerprint of the key. */
   readonly key: string;
   readonly organizations: readonly string[];
-  /** The configured limits of metrics calls. */
+  /** The configured limits for metrics calls. */
   readonly limits: BudgetLimits;
-  /** Present if organizations that share the key set different limits. */
+  /** Set if organizations that share the key have different limits. */
   readonly conflict: BudgetConflict | undefined;
   readonly metrics: BudgetState;
-  /** Null while list reads are idle. */
+  /** Null while no lists are being read. */
   readonly reads: BudgetState | null;
 }
 
-/** The budgets of the organizations' API keys, and the organizations whose key this process does not have, with the reason. */
+/**
+ * The budgets of the organizations' API keys. Organizations whose key this process does not have are listed with the
+ * reason.
+ */
 export interface BudgetInspection {
   readonly keys: readonly KeyBudgets[];
   readonly unknown: readonly { readonly org: string; readonly error: ErrorJson }[];
 }
 
 /**
- * Inspects the budgets of the API keys of these organizations. Reads Redis only: makes no call and spends no token. Throws
+ * Inspects the budgets of these organizations' API keys. Only reads Redis: makes no call and uses no token. Throws
  * `redis.unreachable`.
  */
 export async function inspectBudgets(
@@ -74,7 +77,7 @@ export async function inspectBudgets(
 export interface InspectBudgetsPorts {
   readonly secrets: SecretSource;
   readonly budgetOf: BudgetFactory;
-  /** All active organizations, which determine the limits of a key; the inspected ones when absent. */
+  /** All active organizations, which determine the limits of a key. Absent: only the inspected ones. */
   readonly activeOrgs?: Iterable<OrgSettings> | undefined;
 }
 
@@ -85,10 +88,10 @@ const isIdle = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled }: B
   blockedUntil === null;
 
 /**
- * When a run that starts now can have dispatched its last call, epoch ms: after the calls that wait now, at `limit` tokens
+ * When a run that starts now can have started its last call, epoch ms: after the calls that wait now, at `limit` tokens
  * per window. Calls with a higher priority may delay it.
  *
- * @param calls tokens that the run needs
+ * @param calls number of tokens that the run needs
  */
 export function expectedFinish(state: BudgetState, windowMs: number, calls: number, now: number): number {
   const start = Math.max(now, state.blockedUntil ?? now);
@@ -96,7 +99,7 @@ export function expectedFinish(state: BudgetState, windowMs: number, calls: numb
   return calls === 0 ? now : start + Math.max(0, Math.ceil(without / state.limit)) * windowMs;
 }
 
-/** Budgets by API key, and the organizations whose key this process does not have. */
+/** Budgets by API key. Organizations whose key this process does not have are listed with the reason. */
 export interface BudgetOverview {
   readonly budgets: readonly BudgetEntry[];
   readonly unknown: readonly { readonly org: string; readonly why: string }[];
@@ -104,18 +107,21 @@ export interface BudgetOverview {
 
 /** The budget of one API key for one kind of calls. */
 export interface BudgetEntry {
-  /** Only visible ones: whether others share the key is not revealed. */
+  /** Only visible organizations. Whether others share the key is not revealed. */
   readonly organizations: readonly string[];
   readonly of: BudgetKind;
   /** Configured limit: tokens per window. */
   readonly calls: number;
   readonly windowMs: number;
   readonly state: BudgetState;
-  /** When a call that is requested now can expect its token, epoch ms; now while one is free. */
+  /** When a call that is requested now can expect its token, epoch ms. Equals now if a token is free. */
   readonly expected: number;
 }
 
-/** The budgets of these organizations' API keys, for display. Two Redis commands per key. Throws `redis.unreachable`. */
+/**
+ * The budgets of these organizations' API keys, for display. Costs two Redis commands per key. Throws
+ * `redis.unreachable`.
+ */
 export async function budgetOverview(
   orgs: readonly OrgSettings[],
   ports: InspectBudgetsPorts & { readonly clock: Clock },

@@ -16,7 +16,9 @@ export const budgetLimits = ({ budget }: Pick<OrgSettings, 'budget'>): BudgetLim
   windowMs: budget?.window === undefined ? RATE_LIMITS.metrics.windowMs : budget.window * 1000,
 });
 
-/** The limits of an API key that several organizations share: the fewest calls in the longest window of their settings. */
+/**
+ * The limits of an API key that several organizations share: the fewest calls and the longest window in their settings.
+ */
 export function lowestLimits(orgs: readonly [OrgSettings, ...OrgSettings[]]): BudgetLimits {
   const all = orgs.map(budgetLimits);
   return {
@@ -25,16 +27,16 @@ export function lowestLimits(orgs: readonly [OrgSettings, ...OrgSettings[]]): Bu
   };
 }
 
-/** Organizations that share an API key and set different limits for it. */
+/** Organizations that share an API key but set different limits for it. */
 export interface BudgetConflict {
   readonly organizations: readonly string[];
-  /** One sentence with each organization and its setting. */
+  /** One sentence that lists each organization with its setting. */
   readonly message: string;
 }
 
 export const BUDGET_CONFLICT_HINT = 'write the same `budget` into each org.yaml: the service counts calls by key';
 
-/** Undefined where these organizations, which share a key, have the same settings. */
+/** The conflict among organizations that share a key; undefined if their settings are equal. */
 export function budgetConflict(orgs: readonly OrgSettings[]): BudgetConflict | undefined {
   const limits = orgs.map((settings) => ({ id: settings.id, ...budgetLimits(settings) }));
   const differs = (of: (each: BudgetLimits) => number): boolean => new Set(limits.map(of)).size > 1;
@@ -75,7 +77,7 @@ export async function orgsSharingKey(
   return all.filter((_, index) => keys[index] === key);
 }
 
-/** The limits of an organization's API key; its own setting where this process cannot read the key. */
+/** The limits of an organization's API key. If this process cannot read the key, the organization's own setting. */
 export async function limitsOfKey(
   settings: OrgSettings,
   orgs: Iterable<OrgSettings>,
@@ -86,31 +88,31 @@ export async function limitsOfKey(
   return lowestLimits([first, ...others]);
 }
 
-/** Undefined for a key that this process cannot read. */
+/** A key's fingerprint; undefined if this process cannot read the key. */
 const fingerprintOf = ({ api_key }: OrgSettings, secrets: SecretSource): Promise<string | undefined> =>
   secrets(api_key).then(
     (secret) => secret.fingerprint(),
     () => undefined,
   );
 
-/** The metrics limits of API keys. They follow the active definitions. */
+/** The metrics limits of API keys, which follow the active definitions. */
 export interface KeyLimits {
   /**
-   * Determines which organizations share the key, and logs each conflict among them once.
+   * Finds the organizations that share the key, and logs each conflict among them once.
    *
-   * @param settings the owner of the key; used where no active organization has it
+   * @param settings the key's owner, used if no active organization has the key
    */
   resolve(key: string, settings: OrgSettings): Promise<void>;
-  /** The limits of a resolved key. Each read reflects the current definitions. */
+  /** The limits of a resolved key. Each call uses the current definitions. */
   of(key: string): BudgetLimits;
 }
 
-/** The keys of all organizations are read again after this time, ms: one that was rotated may be shared now. */
+/** How often the keys of all organizations are read again, ms: a rotated key may be shared now. */
 const KEYS_TTL_MS = 10 * SECOND_MS;
 
 /**
- * The organizations that share a key. Reads the keys of all organizations when the definitions change, every ten seconds,
- * and for an organization whose own key has changed: a run must not read a thousand of them.
+ * Finds the organizations that share a key. Reads the keys of all organizations when the definitions change, every ten
+ * seconds, and when an organization's own key has changed: a run must not read a thousand keys each time.
  */
 function sharedKeyIndex(orgs: () => ActiveOrgs, secrets: SecretSource, clock: Clock) {
   let index: { readonly of: ActiveOrgs; readonly at: number; readonly byKey: Promise<SharedKeys> } | undefined;
@@ -121,7 +123,7 @@ function sharedKeyIndex(orgs: () => ActiveOrgs, secrets: SecretSource, clock: Cl
   };
   return async (key: string, { id }: Pick<OrgSettings, 'id'>): Promise<readonly OrgSettings[]> => {
     const of = orgs();
-    // The absolute difference: the clock may have been set back.
+    // The absolute difference, because the clock may have been set back.
     if (index?.of !== of || Math.abs(clock.now() - index.at) >= KEYS_TTL_MS) return (await read(of)).get(key) ?? [];
     const sharing = (await index.byKey).get(key) ?? [];
     if (!of.has(id) || sharing.some((settings) => settings.id === id)) return sharing;
@@ -131,7 +133,7 @@ function sharedKeyIndex(orgs: () => ActiveOrgs, secrets: SecretSource, clock: Cl
 
 type SharedKeys = ReadonlyMap<string, readonly OrgSettings[]>;
 
-/** Organizations by the fingerprint of their key; without those whose key this process cannot read. */
+/** Organizations by the fingerprint of their key. Leaves out keys that this process cannot read. */
 async function readKeys(orgs: ActiveOrgs, secrets: SecretSource): Promise<SharedKeys> {
   const byKey = new Map<string, OrgSettings[]>();
   const all = [...orgs.values()];
@@ -147,8 +149,9 @@ async function readKeys(orgs: ActiveOrgs, secrets: SecretSource): Promise<Shared
 }
 
 /**
- * The limits come from the current `org.yaml`, not from the frozen settings of a run. Organizations that share a key and
- * disagree get the lowest limits, so that no report fails for another organization's edit and no limit is exceeded.
+ * The limits come from the current `org.yaml`, not from a run's frozen settings. Organizations that share a key but
+ * disagree get the lowest limits, so that one organization's edit does not fail another's report, and no limit is
+ * exceeded.
  */
 export function keyLimits({
   orgs,
@@ -195,7 +198,7 @@ export function keyLimits({
   };
 }
 
-/** Fingerprint of the current API key of an organization, read at each call; undefined where it cannot be resolved. */
+/** Fingerprint of an organization's current API key, read at each call; undefined if it cannot be resolved. */
 export const currentKeyFingerprint =
   (jobs: DefinitionSource, secrets: SecretSource) =>
   async (org: string): Promise<string | undefined> => {

@@ -6,8 +6,8 @@ import { rateLimitedCall } from '../../fetch/rate-limit/rate-limited-call.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 
 /**
- * All organizations that the API key can access. Uses the budget of list reads (600 per minute, specification §8). Throws
- * `api.forbidden` for a key with restricted permissions, though other calls accept it; `api.unauthorized`,
+ * Lists all organizations that the API key can access. Uses the budget of list reads (600 per minute, specification
+ * §8). Throws `api.forbidden` for a key with restricted permissions, even if other calls accept it; `api.unauthorized`,
  * `api.unreachable`.
  */
 export async function listOrganizations(

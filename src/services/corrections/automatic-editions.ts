@@ -4,14 +4,14 @@ import { DOCKET, foldCorrections } from './correction.ts';
 import type { Edition } from './editions.ts';
 
 /**
- * How many corrected editions of a report and period Docket sends by itself (`on_correction: send`). A service that answers
- * now this, now that, would otherwise cause one each day.
+ * How many corrected editions of a report and period Docket sends without a person (`on_correction: send`). Otherwise a
+ * service with changing responses would cause one every day.
  */
 export const MAX_AUTOMATIC_EDITIONS = 2;
 
 /**
- * The corrected editions of the report and period that Docket has sent by itself, without those that nobody received. Counted
- * from the archive alone. Throws `archive.*`.
+ * Counts the corrected editions of the report and period that Docket sent without a person, except those that nobody
+ * received. Reads only the archive. Throws `archive.*`.
  */
 export async function countAutomaticEditions(
   { run, manifest }: Edition,
@@ -27,6 +27,6 @@ export async function countAutomaticEditions(
     const of = other.id === run.id ? manifest : (await archive.peek(other))?.manifest;
     if (of !== undefined && isSamePeriodDays(of.period, manifest.period)) count += sent.length;
   }
-  // Runs of before may have left the archive.
+  // Earlier runs may have left the archive, but the manifest has their count.
   return Math.max(count, manifest.corrects?.automatic ?? 0);
 }

@@ -21,7 +21,7 @@ export type CheckPorts = Pick<
 
 export interface EditionCheck {
   readonly comparison: EditionComparison;
-  /** When the service computed the oldest of the figures, epoch ms; undefined where it does not say. */
+  /** When the service computed the oldest of the figures, epoch ms; undefined if it does not say. */
   readonly asOf: number | undefined;
 }
 
@@ -33,12 +33,12 @@ export const watchedSections = ({
   ...new Set([sections, ...packs.map((pack) => pack.sections)].flat().map(({ id }) => id)),
 ];
 
-/** The calls of a check never wait: it continues in a later round, when no run waits for the key. */
+/** A check's calls never wait for a token. It continues in a later round, when no run waits for the key. */
 const MAX_TOKEN_WAIT_MS = 0;
 
 /**
- * What the watch asks for: the sections with figures that can be corrected, without what is only compared or charted. Asks
- * by the definition as it is where the service would refuse the rest alone. Throws `plan.invalid`.
+ * Plans a check: the sections with correctable figures, without what is only compared or charted. If the service would
+ * refuse these sections alone, plans the whole definition. Throws `plan.invalid`.
  */
 export function planCheck(
   { definition, settings }: Pick<FrozenDefinition, 'definition' | 'settings'>,
@@ -60,11 +60,11 @@ export function planCheck(
 }
 
 /**
- * Asks the service again for the figures of an edition, with spare tokens of its key, and compares them. Snoozes while there
- * is no spare token; called again with the same `id`, it makes only the missing calls. Throws `plan.invalid` where the
- * catalog no longer has its metrics.
+ * Requests an edition's figures again, with spare tokens of its key, and compares them. Snoozes while there is no spare
+ * token. When called again with the same `id`, makes only the missing calls. Throws `plan.invalid` if the catalog no
+ * longer has its metrics.
  *
- * @param id of this check: names its stored responses
+ * @param id id of this check, under which its responses are stored
  */
 export async function checkEdition(
   figures: EditionFigures,
@@ -85,7 +85,7 @@ export async function checkEdition(
     organization: tenant,
     catalog: catalog.value,
     calendar: settings,
-    // Only lists write files, and this request has no list.
+    // Only lists write files, and this request has none.
     folder: '',
     signal,
     observe: () => {},
@@ -99,7 +99,7 @@ export async function checkEdition(
     const dataset = await fetchDataset({ ...input, plan: compile(definition) });
     return dataset.kind === 'done' ? done(compareEditions(figures, sectionsOf(dataset.value))) : dataset;
   };
-  /** One request for all packs, as their runs make it. Values that the catalog no longer lists are not compared. */
+  /** Makes one request for all packs, as their runs do. Skips values that the catalog no longer lists. */
   const compareSplit = async (by: string): Promise<Outcome<EditionComparison>> => {
     const listed = catalog.value.dimensions.find((dimension) => dimension.id === by)?.values ?? [];
     const desks = listed.filter(({ value }) => figures.packs?.some((pack) => pack.value === value));

@@ -19,8 +19,9 @@ import type { Deployment } from '../deployment/deployment.ts';
 import { type Edition, type EditionRecipient, packOf } from './editions.ts';
 
 /**
- * Closes the deliveries of an edition that a corrected one replaces: in the ledger, then in the archive. What is being sent is
- * finished first: call it again until no row is `sending`. May be repeated, also after the ledger was lost.
+ * Closes the deliveries of an edition that a corrected edition replaces, first in the ledger, then in the archive.
+ * Messages that are being sent are finished first: call it again until no row is `sending`. May be repeated, even after
+ * the ledger was lost.
  *
  * @returns all rows of the run
  */
@@ -48,7 +49,9 @@ export async function closeEdition(
   return rows;
 }
 
-/** Opens the deliveries that no attempt has begun, where the ledger has lost them: they are withdrawn as well. */
+/**
+ * Opens the rows of deliveries that were never attempted and that the ledger has lost, so that they are withdrawn too.
+ */
 async function openMissingRows(run: RunRef, manifest: Manifest, deployment: Deployment): Promise<void> {
   const { ledger, clock, definitions, orgs, workingDirectory = process.cwd() } = deployment;
   const frozen = await definitions.get(manifest.digest);
@@ -65,10 +68,10 @@ async function openMissingRows(run: RunRef, manifest: Manifest, deployment: Depl
 }
 
 /**
- * Who gets a corrected edition that a person opened: marked, who has received an edition or may have; without the mark, who
- * has not. With another definition each of them keeps the kind of delivery, and nobody is new.
+ * Who gets a corrected edition that a person opened: marked, everybody who has received an edition or may have; without
+ * the mark, everybody else. With another definition, each recipient keeps the kind of delivery, and nobody is added.
  *
- * @param redefinition undefined: that of the edition
+ * @param redefinition undefined: the edition's own definition
  */
 export async function recipientsOf(
   edition: Edition,
@@ -76,7 +79,7 @@ export async function recipientsOf(
   { definitions }: Pick<Deployment, 'definitions'>,
 ): Promise<Record<'recipients' | 'unmarked', readonly EditionRecipient[]>> {
   const { manifest, recipients, withdrawn } = edition;
-  // Of an edition that was a correction itself.
+  // Whether the replaced edition was itself a correction that this recipient was to get.
   const hasEarlier = (of: EditionRecipient): boolean => {
     const own = packOf(edition, of)?.manifest ?? manifest;
     return own.corrects !== undefined && sendDecisionFor(own, of)?.send === true;
@@ -93,7 +96,7 @@ export async function recipientsOf(
   return { recipients: marked.flatMap(place), unmarked: unmarked.flatMap(place) };
 }
 
-/** The recipient at the delivery of another definition that takes the place of its own; empty where none does. */
+/** The delivery in another definition that replaces the recipient's own delivery; empty if there is none. */
 function placeIn(
   of: EditionRecipient,
   before: Pick<Definition, 'deliveries'> | undefined,

@@ -18,11 +18,11 @@ import type { Edition } from './editions.ts';
 const ATTEMPT_TIMEOUT_MS = 60_000;
 
 export interface NoticeReason {
-  /** Docket has sent as many corrected editions by itself as it may. */
+  /** Set if Docket has already sent as many automatic corrected editions as it may. */
   readonly isCapped: boolean;
 }
 
-/** Tells the owner of the report; true once there is nothing left to send. */
+/** Notifies the report's owner. True once nothing is left to send. */
 export type NotifyCorrection = (
   correction: Correction,
   edition: Edition,
@@ -31,8 +31,9 @@ export type NotifyCorrection = (
 ) => Promise<boolean>;
 
 /**
- * How many figures have changed, and how to decide. It has no figures, and nothing in it decides anything.
- * @param settings with the locale of the report
+ * Makes a notice that says how many figures have changed and how to decide. It contains no figures, and nobody can
+ * decide with it.
+ * @param settings has the report's locale
  */
 export function buildCorrectionNotice(
   { id, run, material, total, foundAt }: Correction,
@@ -78,8 +79,8 @@ export function buildCorrectionNotice(
 }
 
 /**
- * Tells the owner of a report about a correction, once.
- * @returns whether nothing is left to send; otherwise call it again
+ * Notifies a report's owner about a correction, once.
+ * @returns whether nothing is left to send; if not, call it again
  */
 export const createCorrectionNotifier =
   ({ ledger, denials, config, orgs, clock }: Deployment, { mailOf, circuit }: Sending): NotifyCorrection =>

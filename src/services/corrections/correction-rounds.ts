@@ -18,25 +18,27 @@ import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editi
 import type { CorrectionSummary, WatchIndex } from './watch-index.ts';
 import { nextCheckAt } from './watch-schedule.ts';
 
-/** The archive is listed this often; what changes in between is found then. */
+/** How often the archive is listed. Changes in between are found at the next listing. */
 const LIST_INTERVAL_MS = 5 * MINUTE_MS;
-/** Another process continues a check whose process has died. */
+/** Another process continues a check whose process has died after this time. */
 const CLAIM_TTL_MS = 10 * MINUTE_MS;
-/** After a failed check. */
+/** Delay after a failed check. */
 const RETRY_DELAY_MS = 15 * MINUTE_MS;
 
 export interface CorrectionWatch extends Deployment {
   readonly service: CorrectionService;
   readonly index: WatchIndex;
-  /** The ports of an organization: its API key, budget, responses. Access control is the current one. */
+  /** An organization's ports: API key, budget, responses. Access control is the current one. */
   readonly checkPortsOf: (frozen: OrgSettings) => Promise<CheckPorts>;
   readonly notify: NotifyCorrection;
-  /** Whether calls of an organization's key are to be made before a slot: the watch then takes no token. Default: no. */
+  /**
+   * Whether calls with an organization's key are to be made before a slot. The watch then takes no token. Default: no.
+   */
   readonly isPreparing?: (org: string) => boolean;
   readonly signal: AbortSignal;
 }
 
-/** An edition in memory, without its figures. */
+/** A watched edition in memory, without its figures. */
 interface Watched {
   readonly edition: Edition;
   readonly spec: CorrectionsSpec;
@@ -44,17 +46,20 @@ interface Watched {
 }
 
 /**
- * One round: compares the figures of the editions whose turn it is, and carries out what was found. Call it every minute, in
- * any number of processes. A failing edition is logged and does not stop the others.
+ * Creates the round: it compares the figures of the editions whose turn it is, and carries out what was found. Call it
+ * every minute, in any number of processes. A failing edition is logged, and does not stop the others.
  */
 export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<void> {
   const { corrections, index, orgs, clock, log, signal } = ports;
   const processId = randomUUID();
   let watched: readonly Watched[] = [];
   let listedAt = Number.NEGATIVE_INFINITY;
-  /** What is over, by run, with the number of its last event: it is not read again without a new one. */
+  /**
+   * Editions that need nothing more, by run, with the number of their last event. They are only read again after a new
+   * event.
+   */
   const over = new Map<string, number>();
-  /** By SHA-256 of the figures, which are large. */
+  /** The settings by SHA-256 of the figures. The figures themselves are too large to keep. */
   const specs = new Map<string, CorrectionsSpec>();
   const specOf = async (edition: Edition): Promise<CorrectionsSpec> => {
     const { hash = '' } = edition;
@@ -62,7 +67,7 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
     specs.set(hash, spec);
     return spec;
   };
-  /** By run: no check before, epoch ms. */
+  /** By run: earliest time of the next check, epoch ms. */
   const notBefore = new Map<string, number>();
 
   const guarded = async (run: WatchedRun['run'], work: () => Promise<void>): Promise<void> => {
@@ -76,7 +81,7 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
     }
   };
 
-  /** Reads what is stored, opens and sends what was decided, and tells owners. */
+  /** Reads what is stored, opens and sends what was decided, and notifies owners. */
   const list = async (): Promise<void> => {
     const stored = (await corrections.list()).filter(({ run }) => orgs().has(run.org));
     const found: Watched[] = [];
@@ -128,7 +133,7 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
   return async () => {
     if (clock.now() - listedAt >= LIST_INTERVAL_MS || listedAt > clock.now()) await list();
     const checks = await index.checks();
-    /** Keys, by organization, without a spare token in this round. */
+    /** Organizations by whose keys no spare token is left in this round. */
     const waiting = new Set<string>();
     for (const { edition, spec, deliveredAt } of watched) {
       if (signal.aborted) return;
@@ -147,19 +152,19 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
   };
 }
 
-/** @returns when the service computed the figures, epoch ms; `waiting` where it has to go on later */
+/** @returns when the service computed the figures, epoch ms; `waiting` if the check must continue later */
 async function check(edition: Edition, due: number, ports: CorrectionWatch): Promise<number | 'waiting'> {
   const { run } = edition;
   const { corrections, clock, signal, log } = ports;
   const figures = await loadFigures(edition, corrections);
-  // A report of current counts or lists alone: there is nothing to ask for.
+  // The report has only current counts or lists: there is nothing to compare.
   if (watchedSections(figures).length === 0) return clock.now();
   const frozen = await frozenOfEdition(figures, ports);
   const id = `correction:${run.id}:${due}`;
   const checked = await checkEdition(figures, frozen, await ports.checkPortsOf(frozen.settings), { id, signal }).catch(
     (thrown: unknown) => {
       const error = toDocketError(thrown);
-      // Its metrics are gone from the catalog: there is nothing to compare, today.
+      // The catalog has dropped the metrics, so there is nothing to compare today.
       if (error.code !== 'plan.invalid') throw thrown;
       logFailure(log, run, error);
       return undefined;
@@ -174,7 +179,7 @@ async function check(edition: Edition, due: number, ports: CorrectionWatch): Pro
   return asOf;
 }
 
-/** Records what differs, unless it is known. @returns the correction that this comparison found */
+/** Records the differences, unless they are known. @returns the correction that this comparison found */
 async function record(
   { run, hash = '', packs }: Edition,
   { changes, material }: EditionComparison,
@@ -195,7 +200,8 @@ async function record(
   if (last !== undefined && (last.state === 'open' || last.state === 'dismissed')) {
     if (last.total === changes.length && JSON.stringify(last.changes) === JSON.stringify(kept)) return undefined;
   }
-  // While a corrected edition is made and approved, nothing else is found: it asks for the newest figures itself.
+  // While a corrected edition is made and approved, nothing new is recorded: that edition requests the newest figures
+  // itself.
   if (last?.state === 'sent' && !last.ended) return undefined;
   const found: CorrectionEvent = {
     ...base,
@@ -216,7 +222,9 @@ async function record(
   return foldCorrections(run, [...events, found]).at(-1);
 }
 
-/** Sends, notifies, or opens the run of a correction, as far as that was not done. @returns the correction as it is then */
+/**
+ * Sends a correction, notifies about it, or opens its run, if that was not done yet. @returns the updated correction
+ */
 async function carryOut(correction: Correction, edition: Edition, ports: CorrectionWatch): Promise<Correction> {
   const { corrections, service, clock } = ports;
   const { run, state, number } = correction;
@@ -226,12 +234,12 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
   };
   if (state === 'sent') {
     if (correction.ended) return correction;
-    // Before the deliveries are read: an ended run makes none that they do not show.
+    // Read before the deliveries: if the run has ended, they show everything that it delivered.
     const record = await correctedRun(correction, ports.runs);
     if (await isReplaced(correction, ports)) return correction;
     if (record === undefined) await service.reopen(correction);
     else if (ENDED_STATES.has(record.state)) {
-      // Its record expires: without this event the run would be opened, and the edition sent, months later.
+      // The record expires. Without this event, the run would be opened and the edition sent months later.
       await append('ended');
       return { ...correction, ended: true };
     }
@@ -239,7 +247,7 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
   }
   if (state !== 'open' || correction.notified) return correction;
   const figures = await loadFigures(edition, corrections);
-  // Once: people decide about what was rejected, cancelled or failed.
+  // Only once: people decide about editions that were rejected, cancelled or failed.
   const earlier = foldCorrections(run, await corrections.events(run)).find((one) => one.number === number - 1);
   const isAutomatic = figures.corrections.on_correction === 'send' && !earlier?.ended;
   const isCapped = isAutomatic && (await countAutomaticEditions(edition, ports)) >= MAX_AUTOMATIC_EDITIONS;
@@ -253,7 +261,7 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
   return { ...correction, notified: true };
 }
 
-/** A failure, e.g. of the mail server, is tried again with the next listing; it must not stop the watch. */
+/** A failure, e.g. of the mail server, is retried with the next listing. It must not stop the watch. */
 async function carryOutOrLog(correction: Correction, edition: Edition, ports: CorrectionWatch): Promise<Correction> {
   try {
     return await carryOut(correction, edition, ports);
@@ -275,7 +283,7 @@ async function carryOutOrLog(correction: Correction, edition: Edition, ports: Co
 const correctedRun = async ({ decision }: Correction, runs: RunStore): Promise<RunRecord | undefined> =>
   decision?.run == null ? undefined : runs.get(decision.run);
 
-/** Whether somebody has received the corrected edition: from then on that one is watched. */
+/** Whether somebody has received the corrected edition. From then on, that edition is watched instead. */
 async function isReplaced({ run, state, decision }: Correction, ports: Deployment): Promise<boolean> {
   if (state !== 'sent' || decision?.run == null) return false;
   const corrected = await loadEdition({ ...run, id: decision.run }, ports);

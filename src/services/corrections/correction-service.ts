@@ -16,16 +16,16 @@ import { type CorrectionRequest, openCorrection } from './open-correction.ts';
 
 export type { CorrectionView };
 
-/** Who sends a corrected edition. `subject`: of the sign-in; absent for the shell and Docket. */
+/** Who sends a corrected edition. `subject`: who signed in; absent for the shell and Docket. */
 export type Sender = AuditActor & { readonly subject?: string | undefined };
 
 export type CorrectionService = ReturnType<typeof createCorrectionService>;
 
 /**
- * Corrections, and decisions about them, which the audit log records. Ids may be prefixes: `83b1c195-1`. Throws
- * `redis.unreachable`, `archive.*`.
+ * Lists corrections and carries out decisions about them, which the audit log records. Ids may be prefixes:
+ * `83b1c195-1`. Throws `redis.unreachable`, `archive.*`.
  *
- * @param hasOlder whether a process of 0.2.0 runs
+ * @param hasOlder whether a process of version 0.2.0 is running
  */
 export function createCorrectionService(
   deployment: Deployment,
@@ -54,7 +54,7 @@ export function createCorrectionService(
     });
   };
 
-  /** Appends the decision. @returns the correction as it is then: of two decisions the first stands */
+  /** Appends the decision. @returns the updated correction: the first of two decisions wins */
   const decide = async (
     { run, number, id }: Correction,
     make: (seq: number) => CorrectionEvent,
@@ -70,7 +70,7 @@ export function createCorrectionService(
     }
   };
 
-  /** Before the decision, which cannot be taken back: a run without an approver would wait forever. */
+  /** Checked before the decision, which cannot be undone: a run without an approver would wait forever. */
   const assertSendable = async (
     { run, number }: Correction,
     { by, subject }: Omit<Sender, 'reason'>,
@@ -131,10 +131,10 @@ export function createCorrectionService(
   };
 
   return {
-    /** Newest first. @param orgs `*`: of all organizations */
+    /** Lists corrections, newest first. @param orgs `*`: of all organizations */
     list,
 
-    /** Undefined without one. Throws `correction.conflict` for an ambiguous prefix. */
+    /** Undefined if there is none. Throws `correction.conflict` for an ambiguous prefix. */
     find: async (text: string, orgs: readonly string[] | '*'): Promise<CorrectionView | undefined> => {
       const wanted = parseCorrectionId(text);
       if (wanted === undefined) return undefined;
@@ -157,8 +157,9 @@ export function createCorrectionService(
     },
 
     /**
-     * Sends a corrected edition: opens its run, once. The same decision may be repeated. Throws `correction.conflict` where it
-     * was dismissed, withdrawn or replaced, and `approval.unreachable` where too few people could approve what this person sends.
+     * Sends a corrected edition by opening its run, once. The same decision may be repeated. Throws
+     * `correction.conflict` if the correction was dismissed, withdrawn or replaced, and `approval.unreachable` if too
+     * few people could approve what this person sends.
      */
     send: async (
       correction: Correction,
@@ -180,7 +181,7 @@ export function createCorrectionService(
         ({ state }) => state === 'sent',
       );
       const opened = await openRun(decided, decided.decision ?? { by, subject });
-      // Somebody may have sent it before, or at the same time: that decision stands, and is in the log.
+      // Somebody may have sent it earlier or at the same time. That decision counts, and the log has it.
       const { decision } = decided;
       const isOurs = correction.state === 'open' && decision?.by === by && decision.reason === reason;
       if (by !== DOCKET && isOurs) await record('correction.sent', correction, { by, from, reason });
@@ -188,8 +189,9 @@ export function createCorrectionService(
     },
 
     /**
-     * Sends a corrected edition of a delivered run, whatever the service reports: closes what is not delivered yet, and opens
-     * the run of the edition. A correction that waits for a decision is replaced. Throws as `openCorrection`.
+     * Sends a corrected edition of a delivered run, whatever the service reports: closes the deliveries that are not
+     * made yet, and opens the edition's run. Replaces a correction that waits for a decision. Throws as
+     * `openCorrection`.
      */
     open: async (
       run: RunRef,
@@ -204,7 +206,7 @@ export function createCorrectionService(
       return { correction: await viewOf(correction, await requireEdition(run), deployment), record: opening };
     },
 
-    /** Throws `correction.conflict` where it was decided otherwise. */
+    /** Throws `correction.conflict` if it was decided otherwise. */
     dismiss: async (correction: Correction, actor: AuditActor): Promise<Correction> => {
       const { by, reason } = actor;
       const dismissed = await decide(
@@ -216,7 +218,7 @@ export function createCorrectionService(
       return dismissed;
     },
 
-    /** Opens the run of a correction that was decided to be sent, where its record is missing. */
+    /** Opens the run of a correction that is to be sent, if its record is missing. */
     reopen: (correction: Correction): Promise<RunRecord> => openRun(correction, correction.decision ?? { by: DOCKET }),
   };
 }
@@ -227,7 +229,7 @@ const notFound = (id: string): DocketError =>
     next: '`docket corrections` lists them.',
   });
 
-/** Throws `correction.not_found` for an id that names no visible correction. */
+/** Throws `correction.not_found` if the id names no visible correction. */
 export async function requireCorrection(
   id: string,
   orgs: readonly string[] | '*',

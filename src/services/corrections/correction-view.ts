@@ -8,22 +8,22 @@ import { recipientsOf } from './close-edition.ts';
 import type { Correction } from './correction.ts';
 import { type Edition, type EditionRecipient, findFigures, frozenOfCorrection, packOf } from './editions.ts';
 
-/** A correction with what a decision needs. */
+/** A correction with everything that a decision needs. */
 export interface CorrectionView extends Correction {
   /** Title and period of the edition, and when it was delivered (epoch ms). */
   readonly title: string;
   readonly period: { readonly from: string; readonly to: string; readonly timezone: string; readonly label: string };
   readonly deliveredAt: number | null;
-  /** Those who received the edition: who gets the corrected one, and why the others do not. */
+  /** The recipients of the edition: who gets the corrected one, and why the others do not. */
   readonly recipients: readonly {
     readonly target: string;
     readonly recipient: string;
     readonly receives: boolean;
     readonly why: string | null;
-    /** Its copy says that it is a corrected one. Not where its delivery of the first edition was withdrawn. */
+    /** Whether this copy is marked as corrected. False if the delivery of the original was withdrawn. */
     readonly marked: boolean;
   }[];
-  /** Metrics of the changes: the title of the section, and the unit (`count`, `ratio`, `seconds`). */
+  /** Metrics that changed, with their section's title and their unit (`count`, `ratio`, `seconds`). */
   readonly sections: readonly {
     readonly id: string;
     readonly title: string;
@@ -31,11 +31,11 @@ export interface CorrectionView extends Correction {
   }[];
 }
 
-/** Whether the recipients of the target are mailboxes, which the allow-list names. */
+/** Whether the target's recipients are mailboxes, to which the allow-list applies. */
 const hasMailboxes = (target: string): boolean =>
   TARGETS.some(({ kind, audience }) => kind === kindOfTarget(target) && audience?.people === true);
 
-/** Who gets the edition of a correction that Docket found: of a report with `split`, the recipients of the changed packs. */
+/** Who gets the edition of a correction that Docket found. With `split`: the recipients of the changed packs. */
 export const correctedRecipients = (
   { values }: Pick<Correction, 'values'>,
   edition: Edition,
@@ -45,7 +45,7 @@ export const correctedRecipients = (
   return recipients.filter((of) => values.includes(packOf(edition, of)?.value ?? ''));
 };
 
-/** @param edition that of the correction */
+/** @param edition the corrected edition */
 export async function viewOf(
   correction: Correction,
   edition: Edition,
@@ -91,7 +91,7 @@ export async function viewOf(
   };
 }
 
-/** Mailboxes of another definition that have not received the edition: they get none. */
+/** Mailboxes in another definition that have not received the edition: they do not get the corrected one. */
 const newRecipients = (
   definition: Definition | undefined,
   known: readonly EditionRecipient[],

@@ -6,38 +6,40 @@ import type { RunState } from '../../run/run-record.ts';
  * - `open`: waits for a decision
  * - `dismissed`, `sent`: decided
  * - `withdrawn`: the service reports the delivered figures again
- * - `replaced`: by a later correction: the service reports other figures since, or a person opened one
+ * - `replaced`: a later correction took its place, because the figures changed again or a person opened one
  */
 export const CORRECTION_STATES = ['open', 'dismissed', 'sent', 'withdrawn', 'replaced'] as const;
 export type CorrectionState = (typeof CORRECTION_STATES)[number];
 
-/** A correction of a delivered edition: figures that the service has changed since, or what a person corrects. */
+/**
+ * A correction of a delivered edition: because the service has changed figures, or because a person corrects something.
+ */
 export interface Correction {
   /** `<run>-<number>`. */
   readonly id: string;
   /** The delivered run. */
   readonly run: RunRef;
-  /** From 1. */
+  /** Counts from 1. */
   readonly number: number;
   readonly state: CorrectionState;
   /** Epoch ms. */
   readonly foundAt: number;
-  /** The material ones first; further ones are counted only. */
+  /** Material changes first. Only some are stored; `total` counts all. */
   readonly changes: FoundEvent['changes'];
   readonly material: number;
   readonly total: number;
-  /** Of a report with `split`: those whose packs have material changes. */
+  /** With `split`: the values whose packs have material changes. */
   readonly values?: readonly string[];
   readonly notified: boolean;
-  /** A person opened it. Absent where Docket found changed figures. */
+  /** Set if a person opened the correction. Absent if Docket found changed figures. */
   readonly byHand?: Pick<OpenedEvent, 'comment' | 'redefined' | 'definition'>;
-  /** Of a sent one: its run has ended, and nobody received the corrected edition. */
+  /** Set if it was sent, but its run has ended and nobody received the corrected edition. */
   readonly ended?: true;
-  /** Null while nobody has decided. */
+  /** Null until somebody decides. */
   readonly decision: {
     readonly at: number;
     readonly by: string;
-    /** Of the sign-in of who sent it; absent for the shell, Docket, and in older events. */
+    /** Who signed in to send it. Absent for the shell, for Docket, and in older events. */
     readonly subject?: string;
     readonly reason: string;
     /** The run that sends the corrected edition. */
@@ -49,7 +51,7 @@ export interface Correction {
 export const correctionSlot = ({ run, number }: Pick<Correction, 'run' | 'number'>): string =>
   `correction:${run.id}:${number}`;
 
-/** States in which the run of a corrected edition sends nothing more, unless somebody retries it. */
+/** States in which a corrected edition's run sends nothing more, unless somebody retries it. */
 export const ENDED_STATES: ReadonlySet<RunState> = new Set<RunState>([
   'done',
   'partly_delivered',
@@ -58,14 +60,14 @@ export const ENDED_STATES: ReadonlySet<RunState> = new Set<RunState>([
   'skipped',
 ]);
 
-/** Who decides for `on_correction: send`. */
+/** The author of decisions by `on_correction: send`. */
 export const DOCKET = 'docket';
 
 const ID_PATTERN = /^([0-9a-f]{8,32})-([1-9]\d{0,5})$/;
 
 const correctionId = (run: string, number: number): string => `${run}-${number}`;
 
-/** The run, or its first digits, and the number of a correction; undefined for a text of another form. */
+/** Parses a correction's id: the run, or its first digits, and the number. Undefined for a text of another form. */
 export function parseCorrectionId(text: string): { readonly run: string; readonly number: number } | undefined {
   const [, run, number] = ID_PATTERN.exec(text.toLowerCase()) ?? [];
   return run === undefined ? undefined : { run, number: Number(number) };
@@ -106,7 +108,7 @@ const fromOpened = (run: RunRef, event: OpenedEvent): Correction => {
   };
 };
 
-/** The corrections of a run, oldest first. Of all but the last one none is open. Pure. */
+/** Computes the corrections of a run, oldest first. Only the last one can be open. Pure. */
 export function foldCorrections(run: RunRef, events: readonly CorrectionEvent[]): readonly Correction[] {
   const found: Correction[] = [];
   for (const event of events) {
@@ -122,7 +124,7 @@ export function foldCorrections(run: RunRef, events: readonly CorrectionEvent[])
   return found;
 }
 
-/** A second decision is ignored. */
+/** Applies an event. A second decision is ignored. */
 function changedBy(
   { state }: Correction,
   event: Exclude<CorrectionEvent, { type: 'found' | 'opened' }>,

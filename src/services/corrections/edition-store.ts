@@ -18,17 +18,17 @@ import {
 
 type Numbers = Pick<ReplacedEdition, 'edition' | 'automatic'>;
 
-/** The decision that the run sends a corrected edition. */
+/** The decision to send a corrected edition with this run. */
 const decisionFor = (run: string, events: readonly CorrectionEvent[]) =>
   events.flatMap((event) => ((event.type === 'sent' || event.type === 'opened') && event.run === run ? event : []))[0];
 
-/** Of the edition that is sent by this decision. */
+/** The numbers of the edition that this decision sends. */
 const nextNumbers = ({ edition, automatic }: Numbers, decision: { readonly by: string } | undefined): Numbers => ({
   edition: edition + 1,
   automatic: automatic + (decision?.by === DOCKET ? 1 : 0),
 });
 
-/** Which edition a run is. Older manifests do not say it: it is counted along `corrects` to the first edition. */
+/** Which edition a run is. Older manifests do not say, so it is counted along `corrects` back to the original. */
 async function numbersOf(run: RunRef, { corrects }: Pick<Manifest, 'corrects'>, ports: Deployment): Promise<Numbers> {
   if (corrects === undefined) return { edition: 1, automatic: 0 };
   const { edition, automatic } = corrects;
@@ -39,7 +39,7 @@ async function numbersOf(run: RunRef, { corrects }: Pick<Manifest, 'corrects'>, 
   return nextNumbers(numbers, decisionFor(run.id, await ports.corrections.events(before)));
 }
 
-/** Who gets the packs, and which edition each is: one counts those of its own value. */
+/** Who gets the packs, and which edition each is: each value's packs are counted separately. */
 const packsOf = (
   { packs }: Edition,
   decision: { readonly by: string } | undefined,
@@ -54,7 +54,10 @@ const packsOf = (
     }),
   );
 
-/** Throws `correction.conflict` where another correction of the edition was decided since: two would go to the same people. */
+/**
+ * Throws `correction.conflict` if a later correction of the edition was decided: two editions would go to the same
+ * people.
+ */
 function assertNotSuperseded(decision: ReturnType<typeof decisionFor>, events: readonly CorrectionEvent[]): void {
   const later = events.find((event) => 'run' in event && event.correction > (decision?.correction ?? Infinity));
   if (later === undefined || !('run' in later)) return;
@@ -63,7 +66,7 @@ function assertNotSuperseded(decision: ReturnType<typeof decisionFor>, events: r
   });
 }
 
-/** Stores figures for the runs of a worker, and finds the edition that a run replaces. */
+/** Stores figures for a worker's runs, and finds the edition that a run replaces. */
 export function createEditionStore(ports: Deployment): EditionStore {
   const { corrections } = ports;
   const requireReplaced = async ({ id, org, report, corrects }: RunOrder & { readonly corrects: string }) => {
@@ -84,7 +87,7 @@ export function createEditionStore(ports: Deployment): EditionStore {
     const { manifest } = edition;
     const replaced = {
       run,
-      // What Docket found was compared with them.
+      // If Docket found the changes, it compared these figures, so they must exist.
       figures: await (opened ? findFigures : loadFigures)(edition, corrections),
       at: edition.deliveredAt ?? Date.parse(manifest.made_at),
       ...nextNumbers(await numbersOf(run, manifest, ports), decision),
@@ -120,7 +123,7 @@ export function createEditionStore(ports: Deployment): EditionStore {
     filesReplacedBy: async (order) => {
       const { run, figures } = await requireReplaced(order);
       const files: OutputFileBytes[] = [];
-      // Of another definition the files are its own.
+      // A changed definition uses its own files.
       for (const [name, hash] of Object.entries(figures?.digest === order.digest ? (figures.files ?? {}) : {}))
         files.push({ name, bytes: await corrections.getFile(run, hash) });
       return files;

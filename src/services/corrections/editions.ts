@@ -12,7 +12,7 @@ import { type EditionFigures, editionFiguresSchema } from '../../run/corrections
 import type { Deployment } from '../deployment/deployment.ts';
 import type { Correction } from './correction.ts';
 
-/** One who has received an edition, or may have. */
+/** A recipient who has received an edition, or may have. */
 export interface EditionRecipient {
   /** Position and kind in the definition, e.g. `0-email`. */
   readonly target: string;
@@ -23,21 +23,21 @@ export interface EditionRecipient {
 export interface Edition {
   readonly run: RunRef;
   readonly manifest: Manifest;
-  /** SHA-256 (hex) of its figures; undefined where they are not stored. */
+  /** SHA-256 (hex) of its figures; undefined if they are not stored. */
   readonly hash: string | undefined;
   readonly recipients: readonly EditionRecipient[];
-  /** Whose delivery was withdrawn: a corrected edition goes to them in its place. */
+  /** Recipients whose delivery was withdrawn: they get a corrected edition instead. */
   readonly withdrawn: readonly EditionRecipient[];
-  /** When it was delivered last, epoch ms; null while nobody has received it. */
+  /** When it was last delivered, epoch ms; null until somebody has received it. */
   readonly deliveredAt: number | null;
   /**
-   * Of a report with `split`: each pack as its recipients have it. One that this edition does not correct is of an earlier
-   * edition, whose recipients are in `recipients`, too.
+   * With `split`: each pack as its recipients have it. A pack that this edition does not correct comes from an earlier
+   * edition; its recipients are also in `recipients`.
    */
   readonly packs?: readonly EditionPack[];
 }
 
-/** The pack of one value in the edition that somebody received last, or whose delivery was withdrawn. */
+/** The pack of one value, from the last edition that somebody received or whose delivery was withdrawn. */
 export interface EditionPack extends Pick<PackRecord, 'value' | 'label' | 'slug'> {
   readonly run: string;
   readonly manifest: Manifest;
@@ -47,14 +47,14 @@ export interface EditionPack extends Pick<PackRecord, 'value' | 'label' | 'slug'
   readonly at: number;
 }
 
-/** The pack that a recipient has; undefined of a report without `split`. */
+/** The pack that a recipient has; undefined in a report without `split`. */
 export const packOf = ({ packs }: Edition, { target }: EditionRecipient): EditionPack | undefined =>
   packs?.find(({ slug }) => target.endsWith(`:${slug}`));
 
 const ARRIVED: ReadonlySet<string> = new Set(['sent', 'unknown', 'sending']);
 const KEPT: ReadonlySet<string> = new Set([...ARRIVED, 'withdrawn']);
 
-/** The edition of a run; undefined where it is not published. Throws `archive.*`, `redis.unreachable`. */
+/** Loads the edition of a run; undefined if the run is not published. Throws `archive.*`, `redis.unreachable`. */
 export async function loadEdition(run: RunRef, deployment: Deployment): Promise<Edition | undefined> {
   const { archive, ledger } = deployment;
   const published = await archive.peek(run);
@@ -62,11 +62,11 @@ export async function loadEdition(run: RunRef, deployment: Deployment): Promise<
   const states = await archive.getArchivedStates(published);
   const found = new Map<string, { readonly of: EditionRecipient; readonly at: number; readonly state: string }>();
   const { made_at: madeAt, review } = published.manifest;
-  // Receipts have no time. What waits for approval is made days before it is sent.
+  // Receipts have no time. Files that wait for approval are made days before they are sent.
   const archivedAt = Math.max(
     ...[madeAt, ...(review?.approved_by ?? []).map(({ at }) => at)].map((at) => Date.parse(at)),
   );
-  // The archive names recipients in the receipts; the ledger knows of what happened since.
+  // The archive names the recipients in receipts. The ledger knows what happened since.
   for (const { delivery, target, recipient } of await archive.getReceipts(published)) {
     const state = states.get(delivery)?.state ?? '';
     if (KEPT.has(state)) found.set(delivery, { of: { target, recipient }, at: archivedAt, state });
@@ -111,13 +111,13 @@ export async function loadEdition(run: RunRef, deployment: Deployment): Promise<
 
 type StoredEdition = Pick<Edition, 'run' | 'hash'>;
 
-/** The figures of an edition as they were delivered; undefined where they were not stored. Throws `archive.corrupt`. */
+/** The delivered figures of an edition; undefined if they were not stored. Throws `archive.corrupt`. */
 export const findFigures = async (
   edition: StoredEdition,
   corrections: CorrectionArchive,
 ): Promise<EditionFigures | undefined> => (edition.hash === undefined ? undefined : loadFigures(edition, corrections));
 
-/** The figures of an edition as they were delivered. Throws `archive.corrupt`. */
+/** The delivered figures of an edition. Throws `archive.corrupt`, also if they were not stored. */
 export async function loadFigures(
   { run, hash }: StoredEdition,
   corrections: CorrectionArchive,
@@ -144,7 +144,7 @@ const storedDefinitionSchema = editionFiguresSchema.pick({
   settings: true,
 });
 
-/** The definition and settings of a correction that a person opened. Throws as `frozenOfEdition`, `archive.corrupt`. */
+/** Definition and settings of a correction that a person opened. Throws as `frozenOfEdition`, `archive.corrupt`. */
 export async function frozenOfCorrection(
   run: RunRef,
   { definition: hash }: OpenedEvent | NonNullable<Correction['byHand']>,
@@ -158,8 +158,8 @@ export async function frozenOfCorrection(
 }
 
 /**
- * The definition and the settings of an edition: those of Redis, or after Redis was lost those of the archive, which are
- * then stored again. Throws `definition.invalid`, `redis.unreachable`.
+ * Definition and settings of an edition, from Redis. After Redis was lost, they come from the archive and are stored in
+ * Redis again. Throws `definition.invalid`, `redis.unreachable`.
  */
 export async function frozenOfEdition(
   figures: z.infer<typeof storedDefinitionSchema>,

@@ -14,21 +14,21 @@ import { closeEdition } from './close-edition.ts';
 import { type Correction, correctionSlot, ENDED_STATES, foldCorrections } from './correction.ts';
 import { type Edition, findFigures, frozenOfEdition, loadEdition } from './editions.ts';
 
-/** What a person corrects. The figures are requested again in any case. */
+/** What a person corrects. The figures are always requested again. */
 export interface CorrectionRequest {
   /** Printed in the edition. */
   readonly reason: string;
-  /** On the whole report, printed in the edition. */
+  /** A comment on the whole report, printed in the edition. */
   readonly comment?: string | undefined;
-  /** In place of that of the delivered edition. */
+  /** Used instead of the delivered edition's definition. */
   readonly definition?: FrozenDefinition | undefined;
 }
 
-/** The definition that a corrected edition is made with. */
+/** Which definition a corrected edition can use. */
 export const DEFINITION_CHOICES = ['delivered', 'current'] as const;
 export type DefinitionChoice = (typeof DEFINITION_CHOICES)[number];
 
-/** Throws `definition.invalid` where the report has no valid version. */
+/** Throws `definition.invalid` if the report has no valid version. */
 export function requireCurrent({ version, faults }: CurrentReport): FrozenDefinition {
   if (version !== undefined) return version;
   throw new DocketError('definition.invalid', 'The report has no valid definition now.', {
@@ -40,11 +40,11 @@ export function requireCurrent({ version, faults }: CurrentReport): FrozenDefini
 type Opener = AuditActor & { readonly subject?: string | undefined };
 
 /**
- * Opens a correction of a delivered run: records it, then closes what the run has not delivered. The same request may be
- * repeated. Throws `run.conflict`, `correction.conflict`, `correction.not_found`, `definition.*`, `review.comment_invalid`,
- * `approval.unreachable`.
+ * Opens a correction of a delivered run: records it, then closes the run's open deliveries. The same request may be
+ * repeated. Throws `run.conflict`, `correction.conflict`, `correction.not_found`, `definition.*`,
+ * `review.comment_invalid`, `approval.unreachable`.
  *
- * @param hasOlder whether a process of 0.2.0 runs, which would send what is closed here
+ * @param hasOlder whether a process of version 0.2.0 is running, which would still send the closed deliveries
  */
 export async function openCorrection(
   run: RunRef,
@@ -66,7 +66,7 @@ export async function openCorrection(
     const events = await corrections.events(run);
     const last = foldCorrections(run, events).at(-1);
     if (last?.byHand !== undefined && isSameRequest(last, { reason, comment, definition }, by) && !last.ended) {
-      // Somebody repeats what was interrupted.
+      // A repeated request: complete what was interrupted.
       await closeEdition(run, { by, reason, at: last.foundAt }, deployment);
       return { correction: last, opened: false };
     }
@@ -79,7 +79,7 @@ export async function openCorrection(
     const at = clock.now();
     const seq = (events.at(-1)?.seq ?? 0) + 1;
     if (last?.state === 'sent' && !last.ended) {
-      // Nobody received that edition, and no retry sends it beside this one.
+      // Nobody received that edition. Withdraw it, so that no retry sends it in addition to this one.
       if (last.decision?.run != null) await ledger.withdraw(last.decision.run, { by, reason, at });
       await corrections.append(run, { seq, at, type: 'ended', correction: last.number });
       continue;
@@ -120,7 +120,7 @@ const isSameRequest = (
   decision?.reason === reason &&
   decision.by === by &&
   byHand?.comment === comment &&
-  // The definition may have been edited in between: the choice counts.
+  // Compares the choice of definition, not its content: it may have been edited in between.
   (byHand?.redefined === true) === (definition !== undefined);
 
 async function requireDelivered(run: RunRef, deployment: Deployment): Promise<Edition> {
@@ -135,7 +135,7 @@ async function requireDelivered(run: RunRef, deployment: Deployment): Promise<Ed
   return edition;
 }
 
-/** Throws `correction.conflict` for a definition without the packs of the edition, or with others. */
+/** Throws `correction.conflict` if a definition lacks packs of the edition, or has others. */
 async function assertSameSplit(
   { run, manifest: { packs, digest } }: Edition,
   { definition: { split } }: FrozenDefinition,
@@ -149,7 +149,7 @@ async function assertSameSplit(
   });
 }
 
-/** Throws `correction.conflict` for a definition without the approval that the edition needed. */
+/** Throws `correction.conflict` if a definition lacks the approval that the edition needed. */
 function assertStillApproved({ run, manifest: { review } }: Edition, { definition }: FrozenDefinition): void {
   if (review === undefined || review.need === 0 || definition.approval !== undefined) return;
   throw new DocketError('correction.conflict', `Run ${run.id} was approved, and its report needs no approval now.`, {
@@ -158,7 +158,7 @@ function assertStillApproved({ run, manifest: { review } }: Edition, { definitio
   });
 }
 
-/** The definition and settings that the edition was made with. */
+/** The definition and settings with which the edition was made. */
 async function definitionOf(edition: Edition, deployment: Deployment): Promise<FrozenDefinition> {
   const { run, manifest } = edition;
   const figures = await findFigures(edition, deployment.corrections);
@@ -170,7 +170,7 @@ async function definitionOf(edition: Edition, deployment: Deployment): Promise<F
   });
 }
 
-/** Keeps the definition in the archive: the edition is made with it also after Redis was lost. @returns its SHA-256 */
+/** Stores the definition in the archive, so that the edition uses it even if Redis is lost. @returns its SHA-256 */
 function storeDefinition(
   run: RunRef,
   { definition, settings: { logo: _, smtp: __, ...settings } }: FrozenDefinition,
@@ -183,7 +183,9 @@ function storeDefinition(
   );
 }
 
-/** One correction of a report and period at a time, of the edition that was delivered last. */
+/**
+ * Checks that this is the only correction of the report and period, and that it corrects the edition delivered last.
+ */
 async function assertNoOther(
   { run, manifest }: Edition,
   last: Correction | undefined,
@@ -207,7 +209,7 @@ const loadReplacement = async ({ run, decision }: Correction, deployment: Deploy
   return corrected !== undefined && corrected.deliveredAt !== null;
 };
 
-/** Throws `correction.conflict` where the run of a correction has delivered, or is still going to. */
+/** Throws `correction.conflict` if a correction's run has delivered, or still will. */
 async function assertReplaceable(correction: Correction, deployment: Deployment): Promise<void> {
   const { state, ended, decision } = correction;
   if (state !== 'sent' || ended || decision?.run == null) return;

@@ -5,33 +5,33 @@ import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 
 const summarySchema = z.object({
-  /** When it was counted, epoch ms. */
+  /** When this was counted, epoch ms. */
   at: epochMsSchema,
   /** Editions whose figures are compared with the service's. */
   watched: z.int().nonnegative(),
-  /** Corrections that wait for a decision. */
+  /** Number of corrections that wait for a decision. */
   open: z.int().nonnegative(),
-  /** When the oldest open one was found, epoch ms; null without one. */
+  /** When the oldest open correction was found, epoch ms; null without any. */
   oldest: epochMsSchema.nullable(),
 });
-/** The corrections of an organization. */
+/** The watched editions and corrections of an organization. */
 export type CorrectionSummary = Readonly<z.infer<typeof summarySchema>> & { readonly org: string };
 
-/** What the processes share about the watch. All of it can be lost: the archive has the truth. */
+/** What processes share about the watch. All of it may be lost: the archive is the source of truth. */
 export interface WatchIndex {
-  /** When the figures of these runs were last compared, epoch ms. */
+  /** When each run's figures were last compared, epoch ms. */
   checks(): Promise<ReadonlyMap<string, number>>;
   recordCheck(run: string, at: number): Promise<void>;
   /** Forgets all other runs. */
   retain(runs: ReadonlySet<string>): Promise<void>;
-  /** Takes the run for this process; false while another one has it. It may be repeated with the same `by`. */
+  /** Claims the run for this process. False while another process has it. May be repeated with the same `by`. */
   claim(run: string, by: string, ttlMs: number): Promise<boolean>;
   putSummaries(summaries: readonly CorrectionSummary[]): Promise<void>;
   /** Sorted by organization. */
   summaries(): Promise<readonly CorrectionSummary[]>;
 }
 
-/** Throws `redis.unreachable`. */
+/** Keeps the index in Redis. Throws `redis.unreachable`. */
 export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): WatchIndex {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
@@ -44,7 +44,7 @@ export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefi
       const stored = Object.entries(await redis.hgetall(keys.correctionChecks));
       return new Map(stored.map(([run, at]) => [run, Number(at)] as const).filter(([, at]) => Number.isFinite(at)));
     }),
-    // The claim stays: another process may have read the checks before this one.
+    // The claim stays, because another process may have read the checks before this one.
     recordCheck: mapped(async (run: string, at: number) => void (await redis.hset(keys.correctionChecks, run, at))),
     retain: mapped(async (runs: ReadonlySet<string>) => remove(keys.correctionChecks, runs)),
     claim: mapped(async (run: string, by: string, ttlMs: number) => {

@@ -1,22 +1,22 @@
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 
-/** The figures of an edition are compared once a day. */
+/** How often an edition's figures are compared. */
 const CHECK_INTERVAL_MS = DAY_MS;
-/** The last comparison may be late by this much: there may be no spare tokens, or no worker, for a while. */
+/** How late the last comparison may be: for a while, there may be no spare tokens or no worker. */
 const MAX_LATENESS_MS = 7 * DAY_MS;
 
 export interface WatchedTimes {
   /** When the edition was delivered, epoch ms. */
   readonly deliveredAt: number;
-  /** Seconds. */
+  /** How long the edition is watched, in seconds. */
   readonly watch: number;
-  /** When its figures were compared last, epoch ms; undefined before the first time. */
+  /** When its figures were last compared, epoch ms; undefined before the first time. */
   readonly checkedAt: number | undefined;
 }
 
 /**
- * When the figures of an edition are compared next, epoch ms: once a day, and at the end of the watch. Undefined when it is
- * over.
+ * When an edition's figures are compared next, epoch ms: once a day, and at the end of the watch. Undefined once the
+ * watch is over.
  */
 export function nextCheckAt(
   { deliveredAt, watch, checkedAt = deliveredAt }: WatchedTimes,

@@ -12,23 +12,26 @@ import { checkPlan } from '../../plan/checks/check-plan.ts';
 import { splitCheck } from '../../plan/checks/check-split.ts';
 import { checkTargets } from '../../plan/checks/check-targets.ts';
 
-/** A diagnostic of a plan with its place in the file. */
+/** Makes a diagnostic of a plan error, with its place in the file. */
 export const planDiagnostic =
   (source: SourceFile) =>
   ({ path, ...text }: PlanDiagnostic): Diagnostic =>
     diagnosticAt(source, path, { code: 'catalog.not_allowed', ...text });
 
-/** Fields of a report that decide what its sections ask for. */
+/** Fields of a report that determine the days of its sections' requests. */
 const TIME_FIELDS: readonly unknown[] = ['period', 'compare', 'to_date', 'timezone'];
 
-/** Whether the days that a section asks for decide. Of an entry of these lists, the catalog alone does. */
+/**
+ * Whether an error at this path may depend on the requested days. For an entry of these lists, only the catalog
+ * matters.
+ */
 const dependsOnTime = ([list, , field, entry]: ValuePath): boolean =>
   list === 'sections' && !(entry !== undefined && (field === 'dimensions' || field === 'filters'));
 
 /**
- * What the catalog does not allow in a report. Where a part of the report could not be read, only names that the catalog does
- * not have: the rest may follow from what is missing.
- * @param now the current period is representative of later ones
+ * Finds what the catalog does not allow in a report. For unreadable parts of the report, reports only names that the
+ * catalog does not have: other errors may be caused by what is missing.
+ * @param now determines the period to check, which stands for later ones
  */
 export function catalogDiagnostics(
   { value: definition, source, lost }: PartialValue<Definition>,

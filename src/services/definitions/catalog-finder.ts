@@ -9,13 +9,13 @@ import type { ComplianceClient } from '../../fetch/client/compliance-client.ts';
 import type { BudgetFactory } from '../budgets/budgets.ts';
 import { type ActiveOrgs, lowestLimits, orgsSharingKey } from '../budgets/key-limits.ts';
 
-/** A user waits for the answer: a longer wait for a token is reported instead. */
+/** A user waits for the response, so a longer wait for a token is reported instead. */
 const MAX_TOKEN_WAIT_MS = 3 * SECOND_MS;
 const CATALOG_TIMEOUT_MS = 20 * SECOND_MS;
 
 export type CatalogFinder = ReturnType<typeof createCatalogFinder>;
 
-/** Finds the catalog of an organization outside a run, for a user who waits for the answer. */
+/** Finds an organization's catalog outside a run, for a user who waits for the response. */
 export function createCatalogFinder({
   secrets,
   budgetOf,
@@ -29,13 +29,13 @@ export function createCatalogFinder({
   /** The active organizations. */
   readonly orgs: () => ActiveOrgs;
   readonly catalogs: CatalogCache;
-  /** The catalog that the workers have cached; undefined without one. Throws `redis.unreachable`. */
+  /** The catalog that the workers have cached; undefined if there is none. Throws `redis.unreachable`. */
   readonly getCached: (key: Secret, settings: OrgSettings) => Promise<Catalog | undefined>;
-  /** Undefined without `COMPLIANCE_API_URL`: the process cannot call the service. */
+  /** Undefined without `COMPLIANCE_API_URL`: the process then cannot call the service. */
   readonly clientOf: ((key: Secret) => ComplianceClient) | undefined;
 }) {
   return {
-    /** Throws `catalog.missing` where this process does not have the API key. */
+    /** Throws `catalog.missing` if this process does not have the API key. */
     keyOf: (settings: OrgSettings): Promise<Secret> =>
       secrets(settings.api_key).catch((cause: unknown) => {
         throw new DocketError('catalog.missing', `The API key of ${settings.id} is not known to this process.`, {
@@ -48,7 +48,7 @@ export function createCatalogFinder({
     getCached,
 
     /**
-     * Fetches the catalog from the service, for one token. Throws `catalog.missing`, and what the service answers.
+     * Fetches the catalog from the service for one token. Throws `catalog.missing`, and the service's errors.
      * @param maxAgeMs accepts a cached catalog up to this age
      */
     fetchCatalog: async (key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog> => {
@@ -96,8 +96,8 @@ export function createCatalogFinder({
 const noCachedCatalog = ({ id }: OrgSettings): string => `No metric catalog of ${id} is cached.`;
 
 /**
- * The catalog of an organization: the cached one, or the service's for one token. Undefined where neither is available,
- * whatever the reason.
+ * An organization's catalog: the cached one, or the service's for one token. Undefined if neither is available, for
+ * whatever reason.
  */
 export async function findCatalogOf(finder: CatalogFinder, settings: OrgSettings): Promise<Catalog | undefined> {
   try {
@@ -109,7 +109,7 @@ export async function findCatalogOf(finder: CatalogFinder, settings: OrgSettings
   }
 }
 
-/** The cached catalog, or one sentence why it is missing. Calls no service. */
+/** The cached catalog, or a sentence that says why it is missing. Does not call the service. */
 export async function cachedCatalogOrReason(finder: CatalogFinder, settings: OrgSettings): Promise<Catalog | string> {
   const key = await finder.keyOf(settings).catch((thrown: unknown) => toDocketError(thrown).message);
   if (typeof key === 'string') return key;
@@ -118,9 +118,9 @@ export async function cachedCatalogOrReason(finder: CatalogFinder, settings: Org
 }
 
 /**
- * The catalog for a user: the cached one, or for a user who may spend a token the service's.
+ * The catalog for a user: the cached one or, for a user who may spend a token, the service's.
  *
- * @param maxAgeMs fetches a newer one; where that fails, the cached one is the answer
+ * @param maxAgeMs fetches a catalog newer than this. If that fails, the cached one is returned
  */
 export async function catalogForUser(
   finder: CatalogFinder,

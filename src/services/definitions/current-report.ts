@@ -6,15 +6,15 @@ import type { FrozenDefinition } from '../../queue/definitions/definition-store.
 export interface CurrentReportPorts {
   /** The definitions that this process has loaded. */
   readonly jobs: () => Definitions;
-  /** The active version of a report whose file is invalid and of which this process has loaded no valid one. */
+  /** The active version of a report whose file is invalid, if this process has loaded no valid version of it. */
   readonly lastGood: (name: string) => Promise<FrozenDefinition | undefined>;
 }
 
 /** A report as it is defined now. While its file is invalid, its last good version is current. */
 export interface CurrentReport {
-  /** Undefined: there is no such report, or no valid version of it. */
+  /** Undefined if there is no such report, or no valid version of it. */
   readonly version: FrozenDefinition | undefined;
-  /** One line per diagnostic of its file; empty as well where there is no such report. */
+  /** One line per diagnostic of its file. Also empty if there is no such report. */
   readonly faults: readonly string[];
 }
 
@@ -32,6 +32,6 @@ export async function currentReport(
   return { version: faults.length === 0 ? undefined : await lastGood(name), faults };
 }
 
-/** Whether the organization exists; its settings may be invalid. */
+/** Whether the organization exists. Its settings may be invalid. */
 export const isOrganization = ({ orgs, folder, diagnostics }: Definitions, org: string): boolean =>
   orgs.has(org) || isInvalidOrg(folder, org, diagnostics);

@@ -16,7 +16,7 @@ import { limitDiagnostics } from '../../definitions/yaml/parse-yaml.ts';
 import type { SourceFile } from '../../definitions/yaml/source-file.ts';
 import { catalogDiagnostics } from './catalog-diagnostics.ts';
 
-/** A task of the definition thread: parse a file, or validate a submitted text. */
+/** A task for the definition thread: parse a file, or validate a submitted text. */
 export type DefinitionTask =
   | {
       readonly kind: 'reports';
@@ -45,7 +45,7 @@ export type DefinitionAnswer =
   | { readonly kind: 'targets'; readonly read: ParsedTargets }
   | { readonly kind: 'posted'; readonly faults: readonly Diagnostic[] };
 
-/** What a thread reads definitions with. */
+/** What a thread needs to read definitions. */
 export interface DefinitionReading {
   readonly parser: SyncDefinitionParser;
   readonly kinds: DefinitionKinds;
@@ -69,14 +69,14 @@ export function handleTask(reading: DefinitionReading, task: DefinitionTask): De
   return { kind: 'reports', read: all };
 }
 
-/** All diagnostics of a text: of its syntax, and of the catalog. */
+/** All diagnostics of a text: syntax and catalog. */
 export function validateText(
   { parser, kinds }: DefinitionReading,
   { text, file, name, of, catalog, now }: ValidationTask,
 ): readonly Diagnostic[] {
   const { source, definition, partial, diagnostics } = parser.report(text, file, name, of);
   const read = definition === undefined ? partial : { value: definition, source, lost: [] };
-  // A posted text is new.
+  // A submitted text has no earlier version that was allowed.
   const clear = definition === undefined ? [] : protectionDiagnostics(source, definition, kinds);
   if (read === undefined || of === undefined || catalog === undefined) return [...diagnostics, ...clear];
   return limitDiagnostics(
@@ -87,14 +87,14 @@ export function validateText(
 
 const NO_LINES = new Uint32Array();
 
-/** Drops what the caller has (the text) or does not need (positions, which are larger than the text). */
+/** Drops what the caller already has (the text) or does not need (positions, which are larger than the text). */
 const withoutText = <Read extends { readonly source: SourceFile }>(read: Read, positions: boolean): Read => {
   const { tree, lines, file } = read.source;
   const kept = positions && tree !== undefined ? { lines, tree } : { lines: NO_LINES };
   return { ...read, source: { file, text: '', ...kept } };
 };
 
-/** The same for what is left of a report with faults, which is of use with its positions only. */
+/** The same for the valid parts of a report with faults. They are only useful with their positions. */
 const partialWithoutText = ({ partial, ...read }: ParsedReport, positions: boolean): ParsedReport =>
   partial === undefined || !positions
     ? read

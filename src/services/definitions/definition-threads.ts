@@ -12,32 +12,33 @@ import type {
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { DefinitionAnswer, DefinitionTask } from './definition-tasks.ts';
 
-/** The thread's data where the first text has the same short deadline as the others. */
+/** Thread data: the first text gets the same short deadline as all others. */
 export const WARM = 'warm';
 
-/** Memory of a thread; the largest valid definition needs a fraction. */
+/** Memory of a thread. The largest valid definition needs a fraction of it. */
 const MEMORY_MB = 256;
-/** A user waits for the answer. */
+/** Short, because a user waits for the response. */
 const VALIDATION_TIMEOUT_MS = 1_500;
-/** From submission to answer, including the wait for a thread. */
+/** From submission to response, including the wait for a thread. */
 const VALIDATION_ANSWER_TIMEOUT_MS = 1_900;
-/** For each file of a folder. */
+/** Limit for each file of a folder. */
 const FILE_TIMEOUT_MS = 10_000;
-/** Queued texts of one organization, and in total. */
+/** How many texts of one organization, and in total, may be queued. */
 const MAX_WAITING = { owner: 4, all: 32 };
 
 const describeLimit = (deadlineMs: number) => `${deadlineMs / 1000} s and ${MEMORY_MB} MB`;
 
 interface ThreadSettings {
   readonly clock: Clock;
-  /** The thread's module. It calls `serveTasks` with `handleTask`. */
+  /** The thread's module, which calls `serveTasks` with `handleTask`. */
   readonly entry: URL;
 }
 
 /**
- * Parses the files of a folder in a thread, which runs only while it is needed. A file that takes too much time or memory gets a diagnostic; the other files are read.
+ * Parses a folder's files in a thread that runs only while needed. A file that takes too much time or memory gets a
+ * diagnostic; the other files are still read.
  *
- * @param positions keeps the positions of values, for diagnostics that are found later
+ * @param positions whether to keep the positions of values, for later diagnostics
  */
 export function startReaderThread(settings: ThreadSettings & { readonly positions: boolean }): {
   readonly reader: DefinitionParser;
@@ -63,7 +64,7 @@ export function startReaderThread(settings: ThreadSettings & { readonly position
       });
     }
     if (texts.length === 1 && first !== undefined) return [overLimit(first.text, first.file)];
-    // One of them is over the limit, or all together.
+    // Either one of them exceeds the limit, or all of them together do.
     const each: ParsedReport[] = [];
     for (const text of texts) each.push(...(await reports([text], of)));
     return each;
@@ -93,23 +94,23 @@ const withText = <Read extends { readonly source: { readonly text: string } }>(r
   source: { ...read.source, text },
 });
 
-/** Validates the text of a definition as `docket check` does. Throws `definition.busy`. */
+/** Validates the text of a definition like `docket check`. Throws `definition.busy`. */
 export type ValidateText = (submitted: {
   readonly text: string;
   readonly file: string;
   readonly name: { readonly org: string; readonly report: string };
-  /** Undefined: the organization's settings cannot be read. */
+  /** Undefined if the organization's settings cannot be read. */
   readonly of: LoadedOrg | undefined;
 }) => Promise<{
   readonly faults: readonly Diagnostic[];
-  /** Why the metric catalog was not checked; null where it was. */
+  /** Why the metric catalog was not checked; null if it was. */
   readonly unchecked: string | null;
 }>;
 
-/** The catalog that the workers hold, or why it is missing. */
+/** The catalog that the workers have cached, or why it is missing. */
 export type GetCachedCatalog = (settings: OrgSettings) => Promise<Catalog | string>;
 
-/** Validates submitted texts in a thread of its own, so that reading a folder does not delay them. */
+/** Validates submitted texts in a separate thread, so that reading a folder does not delay them. */
 export function startValidationThread({
   clock,
   entry,

@@ -31,8 +31,8 @@ interface PlanExplainerPorts extends Pick<InspectBudgetsPorts, 'secrets' | 'budg
 /** Explains reports to users of the admin route. */
 export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: PlanExplainerPorts) => ({
   /**
-   * The plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `period.not_begun`,
-   * `plan.invalid`, `catalog.missing` and what the service answers.
+   * Plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `period.not_begun`,
+   * `plan.invalid`, `catalog.missing` and the service's errors.
    * @param mayAsk whether a token may be spent on a catalog that is not cached
    */
   explain: async (
@@ -53,20 +53,23 @@ export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: 
   },
 });
 
-/** Upcoming slots in a plan. */
+/** How many upcoming slots a plan shows. */
 const SHOWN_SLOTS = 5;
 
 export interface ExplainReportPorts {
   readonly catalog: Catalog;
   readonly secrets: SecretSource;
-  /** The workers' budgets; undefined without Redis: the document then omits the budget. */
+  /** The workers' budgets. Undefined without Redis: the document then omits the budget. */
   readonly budgetOf: BudgetFactory | undefined;
-  /** The active organizations, which determine the limits of the API key. */
+  /** The active organizations, which determine the API key's limits. */
   readonly activeOrgs?: Iterable<OrgSettings>;
   readonly clock: Clock;
 }
 
-/** The requests and cost of a run of the report, its next slots and the current budget of its API key. Throws `plan.invalid`. */
+/**
+ * The requests and cost of a run of the report, its next slots, and its API key's current budget. Throws
+ * `plan.invalid`.
+ */
 export async function explainReport(
   { definition, settings }: FrozenDefinition,
   periods: RunPeriods,
@@ -92,7 +95,7 @@ export async function explainReport(
   });
 }
 
-/** The current budget of the API key, and when `calls` further calls can have been dispatched. */
+/** The API key's current budget, and when `calls` further calls can have been started. */
 async function inspectKeyBudget(
   settings: OrgSettings,
   calls: number,

@@ -6,8 +6,8 @@ import type { RunOrder } from '../../run/run-record.ts';
 import type { ActiveOrgs } from '../budgets/key-limits.ts';
 
 /**
- * The version of the report that a run uses. Undefined where it has expired, or where the digest belongs to another
- * report: a run must never use the definition of another organization. Throws `definition.invalid`, `redis.unreachable`.
+ * The version of the report that a run uses. Undefined if it has expired, or if the digest belongs to another report: a
+ * run must never use another organization's definition. Throws `definition.invalid`, `redis.unreachable`.
  */
 export async function findFrozenDefinition(
   { org, report, digest }: Pick<RunOrder, 'org' | 'report' | 'digest'>,
@@ -17,7 +17,7 @@ export async function findFrozenDefinition(
   return frozen?.definition.org === org && frozen.definition.report === report ? frozen : undefined;
 }
 
-/** Loads the frozen definition of a run. Throws `definition.not_found` if it is no longer stored. */
+/** Loads a run's frozen definition. Throws `definition.not_found` if it is no longer stored. */
 export async function loadFrozenDefinition(order: RunOrder, definitions: DefinitionStore): Promise<FrozenDefinition> {
   const frozen = await findFrozenDefinition(order, definitions);
   if (frozen !== undefined) return frozen;
@@ -28,10 +28,10 @@ export async function loadFrozenDefinition(order: RunOrder, definitions: Definit
 }
 
 /**
- * The settings that an attempt uses: the frozen ones, except for access control. Recipients, API key, private addresses,
- * secrets and destinations are the current ones, so that a removed recipient receives nothing and a retry works after an
- * addition. The mail server is always the current one: its login is not the report's, and frozen settings may have been
- * written by an attacker.
+ * The settings that an attempt uses: the frozen ones, except for access control. Recipients, API key, private
+ * addresses, secrets and destinations are the current ones, so that a removed recipient receives nothing, and a retry
+ * works after an addition. The mail server is always the current one: its login does not belong to the report, and an
+ * attacker may have written frozen settings.
  */
 export function currentSettings(frozen: OrgSettings, orgs: ActiveOrgs): OrgSettings {
   const now = orgs.get(frozen.id);

@@ -7,8 +7,8 @@ import { splitPlan } from '../../plan/split/split-plan.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 
 /**
- * The plan of a run without the sections that readings answer, its calls, and how many of them take a token of the key. Throws
- * `plan.invalid`. Of a report with `split`: the plan of one value, and in `calls` those for all values.
+ * Plans a run without the sections that stored readings cover. Returns the plan, its calls, and how many of them use a
+ * token. With `split`, the plan is for one value, and `calls` are those for all values. Throws `plan.invalid`.
  */
 export function planRun(
   { definition, settings }: FrozenDefinition,
@@ -18,7 +18,7 @@ export function planRun(
 ) {
   const values = catalog.dimensions.find(({ id }) => id === definition.split?.by)?.values ?? [];
   const [first] = values;
-  // The plans of all values are alike.
+  // The plans of all values have the same form.
   const one = first === undefined ? definition : deskDefinition(definition, deskOf(first.value, first.label));
   const compiled = compilePlan({ definition: { ...one, title: definition.title }, settings, ...periods, catalog });
   const { readings, timezone } = settings;

@@ -17,7 +17,7 @@ import { describeCron } from '../../render/email/phrases.ts';
 
 const textOrNull = z.string().nullable();
 
-/** What a report contains and who gets it, for people who do not read YAML. */
+/** What a report contains and who receives it, for people who do not read YAML. */
 export const reportOutlineSchema = z
   .object({
     period: periodSpecSchema.describe('As the definition names it, or its first and last day.'),
@@ -124,7 +124,7 @@ export const reportOutlineSchema = z
   .meta({ id: 'ReportOutline' });
 export type ReportOutline = z.output<typeof reportOutlineSchema>;
 
-/** @param now epoch ms; decides which targets hold */
+/** @param now epoch ms; determines which targets apply */
 export function outlineReport({ definition, settings }: FrozenDefinition, now: number): ReportOutline {
   const { period, compare = [], to_date, on_incomplete, outputs } = definition;
   const { labels = {} } = displayOf(definition, settings);
@@ -191,7 +191,7 @@ function outlineCommentary(commentary: Section['commentary']): ReportOutline['se
   return status === undefined ? 'optional' : `required_if_${status}`;
 }
 
-/** `at 08:00, only on Monday`, with what moves the day. */
+/** Describes a schedule: `at 08:00, only on Monday`, and rules that move the day. */
 export function scheduleWords({ cron, on, shift, start, end }: Schedule): string {
   const { mail } = messagesFor(DEFAULT_LOCALE);
   return [
@@ -207,7 +207,7 @@ export function scheduleWords({ cron, on, shift, start, end }: Schedule): string
 
 function outlineDelivery(delivery: DeliverySpec, { outputs }: Pick<Definition, 'outputs'>) {
   const { kind, addresses, attach, body } = describeDelivery(delivery, TARGETS);
-  // A target that sends no message takes all files to where it goes.
+  // A target without messages delivers all files to its place.
   const sendsMessage = TARGETS.some((target) => target.kind === kind && target.messageType !== undefined);
   return {
     kind,
@@ -236,7 +236,7 @@ const outlineSection = (section: Section, named: NameId): ReportOutline['section
   commentary: outlineCommentary(section.commentary),
 });
 
-/** Of each target of the report's metrics the entry that holds on a day, and those that begin later. */
+/** For each target of the report's metrics: the entry that applies on a day, and later ones. */
 function currentTargets(
   { sections, targets }: Definition,
   ofOrganization: Parameters<typeof reportTargets>[0],

@@ -15,7 +15,7 @@ import type { ActiveOrgs } from '../budgets/key-limits.ts';
 
 type Parts = Pick<AppContext, 'config' | 'env' | 'accessFiles' | 'workingDirectory'>;
 
-/** The allow-lists that the environment sets for reports: secrets they may read, and destinations. */
+/** Reads the environment's allow-lists for reports: secrets that they may read, and destinations. */
 export function readScopePolicy({
   config,
   env,
@@ -34,7 +34,7 @@ export function readScopePolicy({
   return {
     secrets: {
       allowedFolders,
-      // All other variables, so that a new one is included.
+      // All variables except those above, so that a new variable is included.
       deploymentRefs: secretRefsIn(others).map(({ ref }) => ref),
       archiveRefs: secretRefsIn(archive).map(({ ref }) => ref),
       deploymentFiles: [archiveFolder, ...reservedCredentialFiles(env)],
@@ -44,7 +44,7 @@ export function readScopePolicy({
       required: config.DOCKET_REQUIRE_DESTINATIONS === 'on',
       reservedFolders: [
         ...whole.flatMap((path) => (path === undefined ? [] : [{ path: resolve(path), includesSubfolders: true }])),
-        // The folders of the files that give access may contain anything, folders of deliveries as well.
+        // The folders of access files may contain anything, even folders of deliveries.
         ...[tokens, ...accessFiles].flatMap((path) =>
           path === undefined ? [] : [{ path: dirname(resolve(path)), includesSubfolders: false }],
         ),
@@ -54,12 +54,15 @@ export function readScopePolicy({
   };
 }
 
-/** What the reports of an organization may access. */
+/** What an organization's reports may access. */
 export interface ReportScope {
   /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
   secretsOf(settings: OrgSettings): SecretSource;
   readonly destinations: DestinationPolicy;
-  /** Logs what these definitions may not access, or only with DOCKET_REPORT_SCOPE=warn. Each message is logged once. */
+  /**
+   * Logs what these definitions may not access, or may access only with DOCKET_REPORT_SCOPE=warn. Logs each message
+   * once.
+   */
   logDiagnostics(jobs: Definitions): Promise<void>;
 }
 

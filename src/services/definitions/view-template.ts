@@ -5,20 +5,20 @@ import type { FrozenDefinition } from '../../queue/definitions/definition-store.
 import { type Format, formatOf } from '../../render/formats/format.ts';
 import type { GetCachedCatalog } from './definition-threads.ts';
 
-/** Null: the report has no output with a template. Throws `redis.unreachable`. */
+/** Shows a version's template. Null if the report has no output with a template. Throws `redis.unreachable`. */
 export type ViewTemplate = (version: FrozenDefinition) => Promise<TemplateView | null>;
 
 export interface TemplateViewPorts {
-  /** The folder of definitions. */
+  /** The folder with the definitions. */
   readonly folder: () => string;
   readonly catalogOf: GetCachedCatalog;
   readonly formats: readonly Format[];
 }
 
-/** Versions whose view is remembered: reading a large template takes seconds. */
+/** How many versions' views to keep: reading a large template takes seconds. */
 const MAX_VIEWS = 50;
 
-/** Shows templates as `docket check` sees them. A template that cannot be read is shown with its error. */
+/** Shows templates as `docket check` does. An unreadable template is shown with its error. */
 export function createTemplateViewer({ folder, catalogOf, formats }: TemplateViewPorts): ViewTemplate {
   const views = new Map<string, Promise<TemplateView>>();
   return async (version) => {
@@ -28,18 +28,18 @@ export function createTemplateViewer({ folder, catalogOf, formats }: TemplateVie
     if (output === undefined || tools === undefined) return null;
     const found = await catalogOf(settings);
     const catalog = typeof found === 'string' ? undefined : found;
-    // Its hash is part of the digest.
+    // The template's hash is part of the digest.
     const key = JSON.stringify([definition.digest, catalog?.registry_version ?? null]);
     const known = views.get(key);
     if (known !== undefined) return known;
-    // Few processes show a template.
+    // Loaded late, because few processes show a template.
     const view = tools().then(({ view: read }) =>
       read(output, { ...version, folder: join(folder(), definition.org), catalog }),
     );
     views.set(key, view);
     const [oldest] = views.size > MAX_VIEWS ? views.keys() : [];
     if (oldest !== undefined) views.delete(oldest);
-    // What cannot be read now may be there the next time.
+    // A failure is not kept: the template may be readable the next time.
     view.then(
       ({ tables, names }) => tables.length + names.length === 0 && views.delete(key),
       () => views.delete(key),

@@ -6,31 +6,31 @@ import type { DecisionAuthor, RunOrder, RunRecord } from '../../run/run-record.t
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** Files that are written at the same time. */
+/** Files written at the same time. */
 const CONCURRENCY = 8;
 
-/** What decisions read from the archive and record there. */
+/** What decisions read from the archive and record in it. */
 export function createDecisionArchive({ archive, definitions, runs, clock }: Deployment) {
   /**
-   * The order of an archived run whose record has expired, from its manifest. Undefined where the archive or the definition
-   * has expired, too: without it nothing can be delivered.
+   * The order of an archived run whose record has expired, restored from its manifest. Undefined if the archive or the
+   * definition has expired as well: nothing can be delivered without them.
    */
   const orderOf = async ({ run, org, report }: DeliveryRow): Promise<RunOrder | undefined> => {
     const published = await archive.peek({ id: run, org, report });
     if (published === undefined) return undefined;
     const { slot, period, digest } = published.manifest;
     if ((await findFrozenDefinition({ org, report, digest }, definitions)) === undefined) return undefined;
-    // On demand, whatever opened the slot: a scheduled run would be cancelled for its age.
+    // Always on demand: a scheduled run would be cancelled because of its age.
     const kind = { trigger: 'on_demand', priority: 'on_demand' } as const;
     return { id: run, org, report, slot, ...kind, period, digest, deliver: true, createdAt: clock.now() };
   };
-  /** Whether the files of the run are in the archive, unchanged. Throws `archive.corrupt`. */
+  /** Whether the run's files are in the archive, unchanged. Throws `archive.corrupt`. */
   const isPublished = async (order: RunOrder): Promise<boolean> => {
     const published = await archive.find(order);
     if (published !== undefined) await archive.discardCheckout(published);
     return published !== undefined;
   };
-  /** Throws `run.conflict`. */
+  /** Throws `run.conflict` if the run's files are missing. */
   const assertPublished = async (run: RunOrder): Promise<void> => {
     if (await isPublished(run)) return;
     throw new DocketError('run.conflict', `The files of run ${run.id} are not in the archive.`, {
@@ -41,7 +41,7 @@ export function createDecisionArchive({ archive, definitions, runs, clock }: Dep
   return {
     isPublished,
     assertPublished,
-    /** Opens an expired record again from the archive; its run continues at the deliveries. Throws `run.not_found`. */
+    /** Restores an expired record from the archive. Its run continues with the deliveries. Throws `run.not_found`. */
     restoreRecord: async (row: DeliveryRow): Promise<RunRecord> => {
       const record = await runs.get(row.run);
       if (record !== undefined) return record;
@@ -55,7 +55,10 @@ export function createDecisionArchive({ archive, definitions, runs, clock }: Dep
       await assertPublished(order);
       return (await runs.open(order)).record;
     },
-    /** Records decisions about deliveries of one run beside its files, if they are in the archive. @param rows as decided */
+    /**
+     * Records decisions about deliveries of one run beside its files, if those are in the archive. @param rows the rows
+     * after the decision
+     */
     recordDecisions: async (rows: readonly DeliveryRow[], decision: Resolution): Promise<void> => {
       const [first] = rows;
       const published = first && (await archive.peek({ id: first.run, org: first.org, report: first.report }));

@@ -6,27 +6,27 @@ import type { RunRecord, RunState } from '../../run/run-record.ts';
 
 export type RunAction = 'retry' | 'release' | 'cancel';
 
-/** Why a run that is done has sent nothing. @param deliveries all of them, each skipped */
+/** Why a finished run has sent nothing. @param deliveries all of its deliveries, each of them skipped */
 export const nothingSent = (
   deliveries: readonly { readonly state: string; readonly detail: string | null }[],
 ): string =>
   deliveries.some(isDenied) ? 'Nobody got them: the recipients are on the deny list.' : 'There was nothing to send.';
 
-/** States in which a run may be retried. */
+/** States in which a run can be retried. */
 export const RETRYABLE_STATES: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
-/** States in which a run is reopened to send one delivery again. */
+/** States in which a run can be reopened to send one delivery again. */
 export const REOPENABLE_STATES: readonly RunState[] = ['done', ...RETRYABLE_STATES];
 /** States that are reported to the owner. */
 export const NOTIFIED_STATES: readonly RunState[] = ['partly_delivered', 'held', 'failed'];
 
-/** Whether a delivery is one of the report, and not a notice to its owner: a retry sends no notices. */
+/** Whether a delivery belongs to the report, as opposed to a notice to its owner. A retry sends no notices. */
 export const isReportDelivery = ({ target }: Pick<DeliveryRow, 'target'>): boolean => target !== NOTICE_TARGET;
 
 /**
- * What a retry of a run acts on. `deliveries`: those known to have failed. `run`: the run itself, which has delivered
- * nothing, or was stopped after its deliveries. `wait`: the run waits, and continues now. `nothing`: the run has not ended, all
- * is delivered, the rest may have arrived, which only a decision about the delivery changes, or only packs that nobody gets
- * are missing.
+ * What a retry of a run acts on. `deliveries`: those that certainly failed. `run`: the run itself, because it delivered
+ * nothing, or was stopped after its deliveries. `wait`: the run waits, and continues now. `nothing`: the run has not
+ * ended, or everything was delivered, or the rest may have arrived (only a decision about the delivery changes that),
+ * or only packs that nobody gets are missing.
  */
 export function retryScope(
   record: Pick<RunRecord, 'state' | 'deliveries'>,
@@ -43,14 +43,14 @@ export function retryScope(
   return state === 'partly_delivered' || own.some((row) => row.state === 'unknown') ? 'nothing' : 'run';
 }
 
-/** The packs of an ended run that nobody gets, and no retry sends. */
+/** The packs of an ended run that nobody gets, and that no retry sends. */
 export const heldPacks = ({ deliveries }: Pick<RunRecord, 'deliveries'>): RunRecord['deliveries'] =>
   deliveries.filter(isHeldPack);
 
-/** Names of held packs in a sentence. */
+/** How many held packs a sentence names. */
 const MAX_NAMED = 5;
 
-/** What nobody gets of a run of packs, as one sentence; empty where everything has recipients. */
+/** One sentence about a run's packs that nobody gets; empty if everything has recipients. */
 export function heldSentence(record: Pick<RunRecord, 'deliveries'>): string {
   const names = heldPacks(record).map(({ target, recipient }) =>
     target === UNASSIGNED_TARGET ? 'rows without a value' : recipient,
@@ -60,7 +60,7 @@ export function heldSentence(record: Pick<RunRecord, 'deliveries'>): string {
   return `Held: ${names.slice(0, MAX_NAMED).join(', ')}${more}.`;
 }
 
-/** The states of a delivery in which it may be declared sent, or sent again. */
+/** The states in which a delivery can be declared sent, or sent again. */
 export const openStates = (as: 'sent' | 'resend'): readonly DeliveryState[] =>
   as === 'sent' ? ['unknown'] : ['unknown', 'refused', 'skipped'];
 
@@ -75,7 +75,7 @@ export const deliveryChangedError = ({ id }: Pick<DeliveryRow, 'id'>): DocketErr
     next: 'Check it with `docket deliveries`, then decide again.',
   });
 
-/** A corrected edition goes out in place of the run, or did. */
+/** The error if a corrected edition replaces, or has replaced, the run. */
 export const editionReplacedError = (run: string): DocketError =>
   new DocketError('delivery.conflict', `A corrected edition replaces run ${run}: nothing of it is sent any more.`, {
     next: '`docket runs` lists the run of the corrected edition.',
@@ -104,8 +104,8 @@ export function noDecisionNeededError(
 }
 
 /**
- * Throws `delivery.conflict` where the decision does not fit one of the deliveries of a run, and for several that may have
- * arrived: each is sent again by itself, with its own reason.
+ * Throws `delivery.conflict` if the decision does not fit one of a run's deliveries, or if several of them may have
+ * arrived: each of those is sent again separately, with its own reason.
  */
 export function assertDecidable(
   rows: readonly DeliveryRow[],
@@ -140,7 +140,7 @@ export function notRetryableError({ id, state }: RunRecord): DocketError {
   });
 }
 
-/** The run has ended, and none of its deliveries is known to have failed. */
+/** The error if the run has ended, and none of its deliveries certainly failed. */
 export function nothingToRetryError(record: RunRecord, rows: readonly DeliveryRow[]): DocketError {
   const { id } = record;
   const unknown = rows.filter(({ state }) => state === 'unknown').length;

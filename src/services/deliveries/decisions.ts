@@ -47,9 +47,9 @@ export type { DeliveryPage };
 export type DecisionService = ReturnType<typeof createDecisionService>;
 
 /**
- * What a person may decide about deliveries and ended runs. Each decision is written to the ledger, the archive, the record
- * and the queue, in this order, and then to the audit log. After a crash between two writes, deciding again or the reconciler
- * completes it.
+ * Carries out people's decisions about deliveries and ended runs. Each decision is written to the ledger, the archive,
+ * the record and the queue, in this order, and then to the audit log. After a crash between two writes, repeating the
+ * decision or the reconciler completes it.
  */
 export function createDecisionService(deployment: Deployment) {
   const { runs, ledger, queue, noticeOutbox, audit, clock, log } = deployment;
@@ -68,7 +68,7 @@ export function createDecisionService(deployment: Deployment) {
     return ledger.find(id);
   };
   const deliveriesOf = async (run: string): Promise<DeliveryRow[]> => (await ledger.list(run)).filter(isReportDelivery);
-  /** Returns the rows as decided, without those that have changed meanwhile. */
+  /** Returns the rows after the decision. Leaves out rows that have changed meanwhile. */
   const recordDecisions = async (
     rows: readonly DeliveryRow[],
     to: 'sent' | 'pending',
@@ -102,7 +102,7 @@ export function createDecisionService(deployment: Deployment) {
     const entry = { event: 'delivery.resolved', who: author.by, from: author.from, why } as const;
     for (const { id: delivery, run, org, report } of rows) await audit.record({ ...entry, delivery, run, org, report });
   };
-  /** Records a decision about a run in the audit log, after it was carried out. */
+  /** Carries out a decision about a run, then records it in the audit log. */
   const audited =
     (event: AuditEvent, decide: (run: string, author: AuditActor) => Promise<RunRecord>) =>
     async (run: string, author: AuditActor): Promise<RunRecord> => {
@@ -116,19 +116,20 @@ export function createDecisionService(deployment: Deployment) {
   return {
     find: (delivery: string): Promise<DeliveryRow | undefined> => ledger.find(delivery),
 
-    /** Finds a delivery. Restores one that the ledger has lost, from the archive of these organizations. */
+    /** Finds a delivery. If the ledger has lost it, restores it from these organizations' archives. */
     recover,
 
     page: (filter: DeliveryFilter): Promise<DeliveryPage> => queryDeliveries(filter, deployment),
 
-    /** Only the first page. */
+    /** Returns only the first page. */
     list: async (filter: Omit<DeliveryFilter, 'after'>): Promise<readonly DeliveryRow[]> =>
       (await queryDeliveries(filter, deployment)).deliveries,
 
     /**
-     * `sent`: an `unknown` delivery has arrived. `resend`: sends an `unknown` or `refused` delivery again, with the same
-     * Message-ID, and no other delivery of its run; a notice to an owner is sent within a minute. Restores expired ledger
-     * rows and records from the archive. Throws `delivery.not_found`, `delivery.conflict`, `run.not_found`.
+     * `sent`: declares that an `unknown` delivery has arrived. `resend`: sends an `unknown` or `refused` delivery
+     * again, with the same Message-ID, and no other delivery of its run. A notice to an owner is sent within a minute.
+     * Restores expired ledger rows and records from the archive. Throws `delivery.not_found`, `delivery.conflict`,
+     * `run.not_found`.
      */
     resolve: async (delivery: string, as: 'sent' | 'resend', author: AuditActor): Promise<DeliveryRow> => {
       const row = await resolveOne(delivery, as, author);
@@ -137,10 +138,10 @@ export function createDecisionService(deployment: Deployment) {
     },
 
     /**
-     * Resolves several deliveries of a run: these, or `all` that are `unknown` except notices to the owner. Changes nothing
-     * unless the decision fits each of them. Leaves a delivery that changes meanwhile out of the result. Reopens the run once.
-     * Refuses to send several deliveries again that may have arrived.
-     * Throws `run.not_found`, `delivery.not_found`, `delivery.conflict`.
+     * Resolves several deliveries of a run: the given ones, or `all` that are `unknown` except notices to the owner.
+     * Changes nothing unless the decision fits each of them. A delivery that changes meanwhile is missing in the
+     * result. Reopens the run once. Refuses to resend several deliveries that may have arrived. Throws `run.not_found`,
+     * `delivery.not_found`, `delivery.conflict`.
      * @param open the states in which the decision fits: by default those of `resolve`
      */
     resolveMany: async (
@@ -167,15 +168,16 @@ export function createDecisionService(deployment: Deployment) {
     },
 
     /**
-     * Retries the deliveries known to have failed, or the whole run if it failed before its files were published. A waiting run
-     * begins its next attempt now. Keeps `unknown` deliveries. Throws `run.not_found`, `run.conflict`, `period.not_begun`.
+     * Retries the deliveries that certainly failed, or the whole run if it failed before its files were published. A
+     * waiting run begins its next attempt now. Leaves `unknown` deliveries as they are. Throws `run.not_found`,
+     * `run.conflict`, `period.not_begun`.
      */
     retry: audited('run.retried', retry),
 
     /** Sends the files of a held run unchanged. Throws `run.not_found`, `run.conflict`, `period.not_begun`. */
     release: audited('run.released', release),
 
-    /** Stops a run that has not ended: see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
+    /** Stops a run that has not ended; see `cancelRun`. Throws `run.not_found`, `run.conflict`. */
     cancel: audited('run.cancelled', async (id, author) => {
       await cancelReview(id, author);
       const record = await cancelRun(id, author, deployment);
@@ -219,9 +221,9 @@ export function createDecisionService(deployment: Deployment) {
     const rows = await deliveriesOf(id);
     const refused = rows.filter(({ state }) => state === 'refused');
     if (retryScope(record, rows) === 'nothing') throw nothingToRetryError(record, rows);
-    // All recipients must receive the same files: do not render new ones for the rest.
+    // All recipients must receive the same files, so do not render new ones for the rest.
     if (rows.some(({ state }) => state === 'sent' || state === 'unknown')) await archive.assertPublished(record);
-    // Another process may be retrying it: who reopens it has retried it.
+    // Another process may be retrying the run: the one that reopens it has retried it.
     if (refused.length > 0) await recordDecisions(refused, 'pending', author);
     return reopenRun(record, RETRYABLE_STATES, 'retry', author, deployment);
   }
@@ -241,7 +243,7 @@ export function createDecisionService(deployment: Deployment) {
       });
     }
     assertBegun(record, clock.now());
-    // The files of a run that waits for people are published when nobody has to be waited for.
+    // A reviewed run's files are published once nobody has to act any more.
     if (!(await reviews.release(record, author))) {
       await archive.assertPublished(record);
       await archive.release(record, author);
@@ -249,10 +251,10 @@ export function createDecisionService(deployment: Deployment) {
     return reopenRun(record, ['held'], 'release', author, deployment);
   }
 
-  /** Begins the next attempt of a waiting run now. It probes a server that all runs wait for. */
+  /** Begins a waiting run's next attempt now. It probes a server for which all runs wait. */
   async function endWait(record: RunRecord, { by, reason }: DecisionAuthor): Promise<RunRecord> {
     const { id, org, report, state } = record;
-    // First: the worker reads it when it takes the run.
+    // First, because the worker reads it when it takes the run.
     await runs.note(id, { what: 'retry', by, reason, at: clock.now() });
     if (!(await queue.promote(id))) {
       throw new DocketError('run.conflict', `Run ${id} no longer waits: it is in line for a worker, or continues.`, {
@@ -263,20 +265,20 @@ export function createDecisionService(deployment: Deployment) {
     return (await runs.get(id)) ?? record;
   }
 
-  /** Lets a run send the rows that are `pending`: reopened, or at its next attempt if it has not ended. */
+  /** Lets a run send its `pending` rows: reopens it, or if it has not ended, leaves them to its next attempt. */
   async function continueRun(record: RunRecord, author: DecisionAuthor): Promise<void> {
     if (REOPENABLE_STATES.includes(record.state))
       await reopenOnce(record, REOPENABLE_STATES, 'resend', author, deployment);
     else if (record.starts === 0) await queue.requeue(record);
   }
 
-  /** A run that waits for people has ended for the queue: it is reopened to be cancelled. */
+  /** For the queue, a run that waits for people has ended: reopen it to cancel it. */
   async function cancelReview(id: string, author: DecisionAuthor): Promise<void> {
     const record = await recordOf(id);
     const isWaiting = WAITING_STATES.has(record.state);
     if (TERMINAL_STATES.has(record.state) && !isWaiting) return;
     const cancelled = await reviews.cancel(record, author).catch((thrown: unknown) => {
-      // A run that is not known to have a review is cancelled also while the archive is away.
+      // A run without a known review is cancelled even while the archive is unavailable.
       if (record.review !== undefined) throw thrown;
       log.warn('The review of a run could not be read', { run: id, error: toDocketError(thrown).toJSON() });
       return false;
@@ -299,7 +301,9 @@ export function createDecisionService(deployment: Deployment) {
     );
   }
 
-  /** Marks a row `unknown` that a crashed attempt left `sending` in an ended run, so that it can be decided about. */
+  /**
+   * If a crashed attempt left a row `sending` in an ended run, marks it `unknown`, so that people can decide about it.
+   */
   async function expireStaleAttempt(row: DeliveryRow): Promise<DeliveryRow> {
     if (row.state !== 'sending' || clock.now() - row.at < MAX_ATTEMPT_MS) return row;
     const record = await runs.get(row.run);
@@ -308,7 +312,10 @@ export function createDecisionService(deployment: Deployment) {
     return (await ledger.find(row.id)) ?? row;
   }
 
-  /** Enqueues a notice again, without reopening its run. A `pending` row is enqueued as well: a crash may have come in between. */
+  /**
+   * Enqueues a notice again, without reopening its run. Also enqueues a `pending` row, because a crash may have come in
+   * between.
+   */
   async function resendNotice(row: DeliveryRow, author: DecisionAuthor): Promise<DeliveryRow> {
     const record = await recordOf(row.run);
     const isCurrent = noticeId(row.run, row.recipient, record.state === 'held') === row.id;

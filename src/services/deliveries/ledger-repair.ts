@@ -7,13 +7,13 @@ import type { RedisClient } from '../../redis/client.ts';
 import type { RunCursor, RunRecord, RunState, RunStore } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** A restarted Redis loses the last seconds of acknowledged writes: runs that ended before are complete. */
+/** A restarted Redis loses the last seconds of acknowledged writes. Runs that ended earlier are complete. */
 const MAX_RUN_AGE_MS = 15 * MINUTE_MS;
 const ENDED_WITH_FILES: readonly RunState[] = ['done', 'partly_delivered', 'failed'];
 /** Records per read. */
 const BATCH_SIZE = 1_000;
 
-/** Brings the ledger rows of a run up to date with the archive, and returns them. */
+/** Updates a run's ledger rows from the archive, and returns them. */
 export async function reconcileWithArchive(
   run: RunRef,
   { archive, ledger, clock }: Deployment,
@@ -24,9 +24,9 @@ export async function reconcileWithArchive(
 }
 
 /**
- * Reconciles the ledger with the archive for recently ended runs. A worker survives a Redis that comes back without its
+ * Reconciles the ledger with the archive for recently ended runs. A worker survives a Redis that returns without its
  * last writes. It may then end a run whose deliveries the ledger has lost, and no further attempt would check them. The
- * receipts that such a run archived say what the ledger said then: they are corrected.
+ * receipts of such a run repeat what the ledger said, so they are corrected too.
  */
 export async function repairLedger(
   { runs, archive, ledger, clock, log }: Deployment,
@@ -52,7 +52,7 @@ export async function repairLedger(
   }
 }
 
-/** Takes the state of the ledger for deliveries that were under way when the receipts were written. */
+/** Updates receipts from the ledger, for deliveries that were in progress when the receipts were written. */
 function correctOpen(receipts: readonly Receipt[], rows: readonly DeliveryRow[]): readonly Receipt[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   return receipts.map((receipt) => {
@@ -63,7 +63,7 @@ function correctOpen(receipts: readonly Receipt[], rows: readonly DeliveryRow[])
   });
 }
 
-/** All ended runs: one that was opened long ago may have ended just now. */
+/** All ended runs, because a run that was opened long ago may have just ended. */
 async function* listEndedRuns(runs: RunStore, batchSize: number): AsyncGenerator<RunRecord> {
   let after: RunCursor | undefined;
   for (let more = true; more; ) {
@@ -74,14 +74,14 @@ async function* listEndedRuns(runs: RunStore, batchSize: number): AsyncGenerator
   }
 }
 
-/** A periodic task that runs `step` only after Redis was disconnected, and again until it succeeds. */
+/** A periodic task that runs `step` only after Redis was disconnected, and repeats it until it succeeds. */
 export function onReconnect(redis: RedisClient, step: () => Promise<void>): () => Promise<void> {
   let disconnected = false;
   const onDisconnect = () => {
     disconnected = true;
   };
   redis.on('close', onDisconnect);
-  // A node of a Cluster.
+  // A node of a Cluster disconnected.
   redis.on('-node', onDisconnect);
   return async () => {
     if (!disconnected) return;

@@ -9,18 +9,18 @@ import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-def
 import type { Deployment, Sending } from '../deployment/deployment.ts';
 
 /**
- * Final states without a notice, even if an earlier attempt has enqueued one; of a run that is done only with figures that
- * can be right, and a recipient.
+ * Final states without a notice, even if an earlier attempt has enqueued one. A `done` run gets a notice if its figures
+ * cannot be right, or if it has no recipient.
  */
 const SILENT_STATES: ReadonlySet<RunState> = new Set<RunState>(['done', 'awaiting_approval', 'cancelled', 'skipped']);
 const ATTEMPT_TIMEOUT_MS = 60_000;
 /**
- * A notice that could not be sent for this long is dropped, with an error in the log. Not while it cannot be read whether its
- * owner is denied.
+ * A notice that could not be sent for this long is dropped, with an error in the log. It stays as long as nobody can
+ * read whether its owner is denied.
  */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
-/** Notices to owners about runs that ended badly. */
+/** Sends notices to owners about runs that ended badly. */
 export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
   const { noticeOutbox, runs, definitions, ledger, denials, archive, config, orgs, clock, log } = deployment;
 
@@ -56,14 +56,14 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
       log.warn('Owner notice not sent: the owner is on the deny list', { run, org, report, why: detail ?? '' });
     }
     if (state === 'unknown' && settings.on_unknown === 'resend') await requeue(delivery);
-    // Read again: another process may have requeued it.
+    // Read again, because another process may have requeued it.
     const { state: current } = (await ledger.find(delivery)) ?? { state };
     if (current === 'pending' || current === 'sending') return false;
     await noticeOutbox.delete(order.id);
     return true;
   };
 
-  /** Once per delivery; the next periodic task sends it. */
+  /** Requeues a delivery, at most once. The next periodic task sends it. */
   const requeue = async (delivery: string): Promise<void> => {
     const row = await ledger.find(delivery);
     if (row === undefined || row.decisions.some(({ by }) => by === 'docket')) return;
@@ -71,7 +71,10 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
     await ledger.resolve(row.id, row.epoch, decision);
   };
 
-  /** Whether all attempts are settled. Marks those `unknown` that a crashed process stale `sending`; false while they may still run. */
+  /**
+   * Whether all attempts are settled. If a crashed process left some `sending`, marks them `unknown`. False while
+   * attempts may still run.
+   */
   const isSettled = async (run: string): Promise<boolean> => {
     const stale = (await ledger.list(run)).filter(
       ({ target, state }) => target === NOTICE_TARGET && state === 'sending',
@@ -81,7 +84,7 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
     return true;
   };
 
-  /** What the owner is told of a run that is done; undefined: nothing. */
+  /** What the owner is notified about after a finished run; undefined: nothing. */
   const concernOf = async (record: RunRecord): Promise<ErrorJson | undefined> => {
     if (!record.deliver) return undefined;
     const denied = allDeniedError(record.deliveries);
@@ -90,7 +93,7 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
     return published && wrongFiguresError(published.manifest)?.toJSON();
   };
 
-  /** The error of the record, if it has one: the enqueued one may belong to an earlier attempt. */
+  /** The record's error if it has one: the enqueued error may belong to an earlier attempt. */
   const reasonOf = async (record: RunRecord, pendingError: ErrorJson | null): Promise<ErrorJson | null> => {
     if (record.state === 'failed') return record.error ?? pendingError;
     if (record.state === 'partly_delivered') return null;
@@ -100,19 +103,22 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
   };
 
   return {
-    /** Enqueues a notice before the record says that the run has ended, so that a crash does not lose it. */
+    /**
+     * Enqueues a notice. Call it before the record says that the run has ended, so that a crash does not lose the
+     * notice.
+     */
     enqueue: (order: RunOrder, error: ErrorJson | null): Promise<void> =>
       noticeOutbox.enqueue({ run: order.id, error, since: clock.now() }),
-    /** Sends a notice; on failure it stays enqueued. */
+    /** Sends a notice. If that fails, the notice stays enqueued. */
     send: async (order: RunOrder, error: ErrorJson | null): Promise<void> => {
       await noticeOutbox.enqueue({ run: order.id, error, since: clock.now() });
       await attempt(order, error);
     },
-    /** Retries pending notices: a periodic task. */
+    /** Retries pending notices. Run it periodically. */
     retryPending: async (): Promise<void> => {
       for (const { run, error, since } of await noticeOutbox.list()) {
         const record = await runs.get(run);
-        // Not ended, or reopened: the notice depends on the final state.
+        // The run has not ended, or was reopened: the notice depends on its final state.
         if (record !== undefined && !TERMINAL_STATES.has(record.state)) continue;
         const isSilent =
           record !== undefined &&

@@ -7,20 +7,20 @@ import type { Deployment } from '../deployment/deployment.ts';
 import { isReportDelivery } from './decision-rules.ts';
 
 export interface DeliveryFilter {
-  /** Visible organizations. */
+  /** The visible organizations. */
   readonly orgs: readonly string[] | '*';
   readonly report?: string | undefined;
   readonly run?: string | undefined;
   readonly state?: DeliveryState | undefined;
-  /** Of reports with `split`: only those of the packs of this value. */
+  /** With `split`: only deliveries of this value's packs. */
   readonly value?: string | undefined;
-  /** `next` of the page before. Throws `usage.invalid` for an invalid cursor. */
+  /** `next` of the previous page. Throws `usage.invalid` for an invalid cursor. */
   readonly after?: string | undefined;
-  /** Maximum number of runs to read, newest first. With `state: 'unknown'`: maximum number of rows, of all runs. */
+  /** How many runs to read at most, newest first. With `state: 'unknown'`: how many rows of all runs. */
   readonly limit: number;
 }
 
-/** A page of deliveries. `next` is null on the last page; an empty page need not be the last. */
+/** A page of deliveries. `next` is null on the last page. A page may be empty without being the last. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryRow[];
   readonly next: string | null;
@@ -30,8 +30,8 @@ export interface DeliveryPage {
 const BATCH_SIZE = 500;
 
 /**
- * Deliveries by run, newest first; all of one run; `unknown` ones by age, oldest first, without notices to owners, which
- * need no decision.
+ * Lists deliveries: by run, newest first; or all of one run; or `unknown` ones, oldest first, without notices to
+ * owners, which need no decision.
  */
 export async function queryDeliveries(filter: DeliveryFilter, { runs, ledger }: Deployment): Promise<DeliveryPage> {
   const { orgs, report, run, state, value, limit } = filter;
@@ -68,10 +68,10 @@ async function queryUnknown(
 ): Promise<DeliveryPage> {
   const found: DeliveryRow[] = [];
   let last = after && { at: after.createdAt, id: after.id };
-  // One row more than the page shows whether there is another page.
+  // One row more than needed shows whether there is another page.
   for (let more = true; more && found.length <= limit; ) {
     const rows = await ledger.listUnknown(BATCH_SIZE, last);
-    // Nobody has to decide about a notice: the page shows what it says.
+    // Nobody has to decide about a notice, because the page shows what it says.
     found.push(...rows.filter(visible).filter(isReportDelivery));
     last = rows.at(-1);
     more = rows.length === BATCH_SIZE;

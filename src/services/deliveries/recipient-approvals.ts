@@ -17,7 +17,7 @@ import type { RunRecord } from '../../run/run-record.ts';
 import { notAllowedError, unsettledError } from '../reviews/review-errors.ts';
 import type { Reviewer } from '../reviews/review-service.ts';
 
-/** A run with what a decision about its recipients needs. */
+/** A run with everything that a decision about its recipients needs. */
 export interface RecipientScope {
   readonly record: RunRecord;
   readonly frozen: FrozenDefinition;
@@ -28,14 +28,14 @@ interface Ports {
   readonly clock: Clock;
 }
 
-/** Other events that may come in between before a decision gives up. */
+/** How often other events may come in between before a decision gives up. */
 const MAX_TRIES = 20;
 
 const refOf = ({ id, org, report }: RunRecord): RunRef => ({ id, org, report });
 const actorOf = ({ kind, name, subject }: Reviewer, { inputs }: LoadedReview): ReviewActor =>
   kind === 'shell' ? shellPerson(name) : personOf({ kind, name, subject }, inputs?.people);
 
-/** Appends what `next` returns, once; null: the events say it already. @returns the review afterwards */
+/** Appends the result of `next`, once. Null: the events already say it. @returns the review afterwards */
 async function append(
   run: RunRef,
   next: (review: LoadedReview) => NewReviewEvent | null,
@@ -56,7 +56,7 @@ export async function listProposals(record: RunRecord, { reviews }: Pick<Ports, 
   return proposedRecipients(await loadReview(reviews, refOf(record)));
 }
 
-/** Asks the approvers of a run for one more recipient. Throws `approval.unreachable`, `run.conflict`. */
+/** Requests the approvers' decision on another recipient of a run. Throws `approval.unreachable`, `run.conflict`. */
 export async function propose(
   { record, frozen }: RecipientScope,
   { id, target, recipient }: NewDelivery,
@@ -98,7 +98,7 @@ export async function propose(
   );
   const proposal = proposedRecipients(review).find(isSame);
   if (proposal === undefined) throw unsettledError(record.id);
-  // The sweep of reviews notifies the approvers.
+  // The review sweep notifies the approvers.
   await ports.reviews.open(refOf(record), openReviewText({ order: record, ...frozen }));
   return proposal;
 }
@@ -125,7 +125,7 @@ export async function decideProposal(
       const proposal = find(before);
       const who = actorOf(by, before);
       const { state, approvals, seq } = proposal;
-      // Repeated: what follows the approval may have been interrupted.
+      // A repeated decision: what follows the approval may have been interrupted.
       if (admitted && approvals.some(({ person }) => person === who.person)) return null;
       if (state !== 'waiting') {
         throw new DocketError('delivery.conflict', `The recipient ${proposal.recipient} was decided about already.`, {

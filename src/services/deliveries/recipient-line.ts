@@ -2,17 +2,17 @@ import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import { locate, type SourceFile } from '../../definitions/yaml/source-file.ts';
 import type { RecipientRequest } from './recipients.ts';
 
-/** The line of a definition that names the recipients: whoever corrected a run has to fix it for later ones. */
+/** The line of a definition that names the recipients. Somebody who corrected a run must fix it for later runs. */
 export interface RecipientLine {
   /** `file:line`. */
   readonly at: string;
-  /** The line as it is now. */
+  /** The current text of the line. */
   readonly text: string;
 }
 
 /**
- * Where to fix the report's own recipients: the line with the replaced address, else the recipients of the delivery. Nothing is
- * changed. Undefined where this machine does not have the file.
+ * Where to fix the report's recipients: the line with the replaced address, otherwise the delivery's recipients.
+ * Changes nothing. Undefined if this machine does not have the file.
  */
 export function recipientLine(
   source: SourceFile | undefined,

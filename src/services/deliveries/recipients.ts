@@ -19,30 +19,30 @@ import { createDecisionArchive } from './decision-archive.ts';
 import { deliveryChangedError, editionReplacedError, REOPENABLE_STATES } from './decision-rules.ts';
 import { decideProposal, listProposals, propose, type RecipientScope } from './recipient-approvals.ts';
 
-/** One more recipient of a run's files. */
+/** A request to send a run's files to another recipient. */
 export interface RecipientRequest {
   readonly to: string;
-  /** The address that is corrected: its delivery is closed. */
+  /** The wrong address that the new one replaces. Its delivery is closed. */
   readonly replaces?: string | undefined;
-  /** Position and kind in the definition. Needed where the run has several deliveries that it could be. */
+  /** Position and kind in the definition. Required if several deliveries of the run fit. */
   readonly target?: string | undefined;
 }
 
 export interface AddedDelivery {
   readonly record: RunRecord;
-  /** Of the delivery in the ledger, also while it waits for approval. */
+  /** The delivery's ledger row, even while it waits for approval. */
   readonly delivery: NewDelivery;
-  /** Null: the delivery is queued. */
+  /** The proposal that waits for approval. Null: the delivery is queued. */
   readonly waits: ProposedRecipient | null;
-  /** How many people have to approve; 0: nobody. */
+  /** How many people must approve; 0: nobody. */
   readonly need: number;
 }
 
 /**
- * Sends a run's files to somebody whom its definition does not name. The recipient is one more row of the same run, so that
- * the ledger guards it like all others.
+ * Sends a run's files to somebody whom its definition does not name. The recipient gets a row of the same run, which
+ * the ledger protects like all others.
  *
- * @param hasOlder whether a process of 0.2.0 runs: it would leave added recipients out
+ * @param hasOlder whether a process of version 0.2.0 is running, which would leave out added recipients
  */
 export function createRecipientService(
   deployment: Deployment,
@@ -78,7 +78,7 @@ export function createRecipientService(
     return { record, frozen: await loadFrozenDefinition(record, deployment.definitions) };
   };
 
-  /** The rows of the run; those that the ledger has lost are restored from the archive first. */
+  /** The run's rows. Rows that the ledger has lost are restored from the archive first. */
   const rowsOf = async (record: RunRecord): Promise<{ rows: readonly DeliveryRow[]; manifest: Manifest }> => {
     const published = await archive.peek(record);
     if (published === undefined) throw notSendableError(record, 'no files in the archive');
@@ -102,7 +102,7 @@ export function createRecipientService(
     if (result === undefined) throw deliveryChangedError(replaced ?? { id: delivery.id });
     const { row } = result;
     if (!isWaiting(row)) throw knownRecipientError(row);
-    // Before the run is reopened: its attempt reads the added recipients from the archive.
+    // Before the run is reopened, because its attempt reads the added recipients from the archive.
     const old = (await ledger.list(record.id)).filter(({ state }) => state === 'replaced');
     for (const each of old) {
       const last = each.decisions.at(-1);
@@ -121,7 +121,7 @@ export function createRecipientService(
     return reopened;
   };
 
-  /** Denied since it was proposed. */
+  /** Throws if the address was denied after it was proposed. */
   const assertProposalAllowed = async (record: RunRecord, delivery: string): Promise<void> => {
     const proposal = (await listProposals(record, deployment)).find((each) => each.delivery === delivery);
     if (proposal !== undefined) await assertNotDenied(proposal.recipient, deployment);
@@ -129,10 +129,10 @@ export function createRecipientService(
 
   return {
     /**
-     * Sends the files of an ended run to an address. In a report with `approval` it waits for as many approvals as the report.
-     * The same request may be repeated. Throws `run.not_found`, `run.conflict`, `deliver.recipient_refused`,
-     * `deliver.recipient_denied`, `delivery.conflict` for an address that has the files or may get them, and
-     * `approval.unreachable`.
+     * Sends the files of an ended run to an address. In a report with `approval`, the delivery waits for as many
+     * approvals as the report. The same request may be repeated. Throws `run.not_found`, `run.conflict`,
+     * `deliver.recipient_refused`, `deliver.recipient_denied`, `approval.unreachable`, and `delivery.conflict` for an
+     * address that has the files or may get them.
      */
     send: async (run: string, request: RecipientRequest, reason: string, by: Reviewer): Promise<AddedDelivery> => {
       const scope = await scopeOf(run);
@@ -165,12 +165,12 @@ export function createRecipientService(
       return { record, delivery: added, waits, need: approval.need };
     },
 
-    /** The recipients of an approved run that were added, oldest first. Throws `archive.*`. */
+    /** The recipients added to an approved run, oldest first. Throws `archive.*`. */
     proposals: (of: RunRecord): Promise<readonly ProposedRecipient[]> => listProposals(of, deployment),
 
     /**
-     * An approver's decision on a recipient that waits. The last approval queues the delivery. May be repeated. Throws
-     * `delivery.not_found`, `delivery.conflict`, `review.not_allowed`, and as `send`.
+     * Records an approver's decision on a recipient that waits. The last approval queues the delivery. May be repeated.
+     * Throws `delivery.not_found`, `delivery.conflict`, `review.not_allowed`, and as `send`.
      */
     decide: async (
       run: string,
@@ -198,11 +198,11 @@ export function createRecipientService(
 }
 export type RecipientService = ReturnType<typeof createRecipientService>;
 
-/** A row that somebody added and no attempt has begun: adding it again completes what was interrupted. */
+/** Whether a row was added by a person and never attempted: adding it again completes what was interrupted. */
 const isWaiting = ({ added, state, epoch }: DeliveryRow): boolean =>
   added === true && state === 'pending' && epoch === 0;
 
-/** The names of the deliveries that a recipient can be added to: those to mailboxes, of each value in a report with `split`. */
+/** The deliveries to which a recipient can be added: those to mailboxes; with `split`, those of each value. */
 const emailTargets = (
   { definition: { deliveries } }: Pick<FrozenDefinition, 'definition'>,
   { packs }: Manifest,
@@ -214,7 +214,7 @@ const emailTargets = (
     return desks?.map((desk) => targetName(index, target.kind, desk)) ?? [targetName(index, target.kind)];
   });
 
-/** Throws `delivery.conflict` where the run has no such delivery, or it is not known which one is meant. */
+/** Throws `delivery.conflict` if the run has no such delivery, or if several fit. */
 function chooseTarget(
   { replaces, target: named }: RecipientRequest,
   rows: readonly DeliveryRow[],
@@ -229,7 +229,7 @@ function chooseTarget(
       (named === undefined || row.target === named),
   );
   const open = found.filter(({ state }) => state === 'refused' || state === 'pending');
-  // One that was replaced before: the same request is repeated.
+  // It was replaced before: the same request is being repeated.
   const usable = open.length > 0 ? open : found.filter(({ state }) => state === 'replaced');
   const choices = replaces === undefined ? targets.filter((each) => named === undefined || each === named) : usable;
   const [first, another] = choices;

@@ -5,7 +5,7 @@ import type { ReviewPhase } from '../../run/review/review-state.ts';
 import type { DecisionAuthor, RunRecord } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** Events that may come in between before a decision gives up. */
+/** How often other events may come in between before a decision gives up. */
 const MAX_TRIES = 20;
 const ENDED_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['sealed', 'rejected', 'cancelled']);
 
@@ -13,9 +13,12 @@ type OperatorEvent =
   | { readonly type: 'release'; readonly content: string; readonly reason: string }
   | { readonly type: 'cancel'; readonly reason: string };
 
-/** Decisions of operators on runs that wait for people: each is an event of the review. None of them approves anything. */
+/**
+ * Carries out operators' decisions on runs that wait for people. Each is an event of the review; none of them approves
+ * anything.
+ */
 export function createReviewDecisions({ reviews, clock }: Deployment) {
-  /** @param next undefined: the review takes no such event. @returns whether the event is in the review */
+  /** @param next undefined: the review accepts no such event. @returns whether the event is in the review */
   const append = async (
     record: RunRecord,
     { by }: DecisionAuthor,
@@ -34,7 +37,10 @@ export function createReviewDecisions({ reviews, clock }: Deployment) {
     });
   };
   return {
-    /** Releases incomplete figures. False: the run has no review. Throws `run.conflict` where it does not wait for that. */
+    /**
+     * Releases incomplete figures. False if the run has no review. Throws `run.conflict` if it does not wait for a
+     * release.
+     */
     release: (record: RunRecord, author: DecisionAuthor): Promise<boolean> =>
       append(record, author, ({ state: { phase, content } }) => {
         if (phase === 'incomplete' && content !== null) return { type: 'release', content, reason: author.reason };
@@ -44,12 +50,12 @@ export function createReviewDecisions({ reviews, clock }: Deployment) {
           next: `See \`docket runs show ${record.id}\`.`,
         });
       }),
-    /** Ends the review. False: the run has no review, or it has ended. */
+    /** Ends the review. False if the run has none, or if it has already ended. */
     cancel: (record: RunRecord, author: DecisionAuthor): Promise<boolean> =>
       append(record, author, ({ state }) =>
         ENDED_PHASES.has(state.phase) ? undefined : { type: 'cancel', reason: author.reason },
       ),
-    /** Throws `run.conflict` for a run whose review was rejected or cancelled. */
+    /** Throws `run.conflict` if the run's review was rejected or cancelled. */
     assertRetryable: async (record: RunRecord): Promise<void> => {
       const { phase } = (await loadReview(reviews, record)).state;
       if (phase !== 'rejected' && phase !== 'cancelled') return;
@@ -72,5 +78,5 @@ const WAITS_FOR: Readonly<Record<ReviewPhase, string>> = {
   cancelled: 'a run that was cancelled',
 };
 
-/** A name alone: it decides nothing that needs a sign-in. */
+/** An actor with only a name, which is enough for events that need no sign-in. */
 const actorOf = (name: string): ReviewActor => ({ person: name, name, principal: name });

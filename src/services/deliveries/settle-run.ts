@@ -10,7 +10,7 @@ import {
 import type { Deployment } from '../deployment/deployment.ts';
 import { isReportDelivery } from './decision-rules.ts';
 
-/** Reopens and enqueues an ended run. Throws `run.conflict` where it is in another state. */
+/** Reopens and enqueues an ended run. Throws `run.conflict` if it is in another state. */
 export async function reopenRun(
   run: RunRecord,
   from: readonly RunState[],
@@ -30,7 +30,7 @@ export async function reopenRun(
   return record;
 }
 
-/** Reopens a run like `reopenRun`. Does nothing if another decision has just reopened it. */
+/** Like `reopenRun`, but does nothing if another decision has just reopened the run. */
 export async function reopenOnce(...of: Parameters<typeof reopenRun>): Promise<void> {
   await reopenRun(...of).catch(async (thrown: unknown) => {
     const [{ id }, , , , { runs }] = of;
@@ -40,7 +40,10 @@ export async function reopenOnce(...of: Parameters<typeof reopenRun>): Promise<v
   });
 }
 
-/** Updates the record after a decision closed deliveries or declared them sent. The last open one settles the run. */
+/**
+ * Updates the record after a decision closed deliveries or declared them sent. Once no delivery is open, the run is
+ * settled.
+ */
 export async function settleRun(id: string, author: DecisionAuthor, deployment: Deployment): Promise<void> {
   const { runs, ledger, archive } = deployment;
   const record = await runs.get(id);

@@ -10,8 +10,8 @@ import type { Deployment } from '../deployment/deployment.ts';
 const BATCH_SIZE = 500;
 
 /**
- * Extends the retention of what decisions need while they are pending: the rows (older versions let them expire), the
- * records of their runs and the definitions. A periodic task; the retention spans several weeks without a call.
+ * Extends the retention of what pending decisions need: the rows (older versions let them expire), the records of their
+ * runs, and the definitions. Run it periodically; the retention spans several weeks without a call.
  */
 export async function touchUndecided({ runs, definitions, ledger, log }: Deployment): Promise<void> {
   const seen = new Set<string>();
@@ -41,8 +41,8 @@ export async function touchUndecided({ runs, definitions, ledger, log }: Deploym
 }
 
 /**
- * Restores undecided rows that an older version let expire, from the archive. Rows that the archive does not have leave the
- * list of undecided deliveries; rows of unreadable runs stay on it.
+ * Restores undecided rows from the archive that an older version let expire. Rows that the archive does not have are
+ * removed from the list of undecided deliveries; rows of unreadable runs stay.
  */
 export async function recoverExpiredRows(deployment: Deployment): Promise<void> {
   const { redis } = deployment;
@@ -54,8 +54,8 @@ export async function recoverExpiredRows(deployment: Deployment): Promise<void> 
 }
 
 /**
- * Restores ledger rows from the archive. A delivery id contains only the start of its run's id, so the archive of these
- * organizations is listed. Skips runs that have not ended: they restore their rows themselves.
+ * Restores ledger rows from the archive. A delivery id contains only the start of its run's id, so these organizations'
+ * archives are listed. Skips runs that have not ended, which restore their rows themselves.
  *
  * @returns the ledger keys of unreadable runs
  */
@@ -98,7 +98,7 @@ async function recoverRun(run: RunRef, { runs, ledger, archive, clock, log }: De
   log.info('Lost ledger rows restored from the archive', { run: id, org, report, count });
 }
 
-/** Whether the files of a run are still needed: until it has ended, and while it waits for the decision of a person. */
+/** Whether a run's files are still needed: until it has ended, and while it waits for a person's decision. */
 export const createNeededCheck =
   (runs: RunStore) =>
   async (id: string): Promise<boolean> => {

@@ -6,10 +6,10 @@ import type { Deployment } from '../deployment/deployment.ts';
 
 export { type Denial, denyListOf, NOBODY_DENIED } from '../../deliver/denials/deny-list.ts';
 
-/** Names in an entry of the audit log. */
+/** How many names an audit log entry contains. */
 const MAX_NAMED = 20;
 
-/** The deny list of the deployment, as people use it. Throws `switch.unreadable`, `archive.*`, `redis.unreachable`. */
+/** The deny list for people's use. Throws `switch.unreadable`, `archive.*`, `redis.unreachable`. */
 export function createDenialService({ denials, audit }: Pick<Deployment, 'denials' | 'audit'>) {
   const record = async (event: AuditEvent, changed: readonly Denial[], { by, from, reason }: AuditActor) => {
     if (changed.length === 0) return;
@@ -22,8 +22,8 @@ export function createDenialService({ denials, audit }: Pick<Deployment, 'denial
     list: async (): Promise<readonly Denial[]> => (await denials.read()).entries,
 
     /**
-     * Denies the addresses and domains of a text (`parseDenials`). Throws `usage.invalid`: then nothing is changed.
-     * @returns those that were added; the others were in the list before
+     * Denies the addresses and domains in a text (`parseDenials`). Throws `usage.invalid`, and changes nothing then.
+     * @returns the added entries; the others were already in the list
      */
     deny: async (text: string, actor: AuditActor): Promise<readonly Denial[]> => {
       const added = await denials.deny(parseDenials(text), actor);
@@ -31,7 +31,7 @@ export function createDenialService({ denials, audit }: Pick<Deployment, 'denial
       return added;
     },
 
-    /** Takes addresses and domains off the list. @returns those that were in it */
+    /** Removes addresses and domains from the list. @returns the removed entries */
     allow: async (text: string, actor: AuditActor): Promise<readonly Denial[]> => {
       const removed = await denials.allow(
         parseDenials(text).map(({ name }) => name),
@@ -44,7 +44,7 @@ export function createDenialService({ denials, audit }: Pick<Deployment, 'denial
 }
 export type DenialService = ReturnType<typeof createDenialService>;
 
-/** Throws `deliver.recipient_denied`: what a person wants to send would be skipped. */
+/** Throws `deliver.recipient_denied` before a person sends something that would be skipped. */
 export async function assertNotDenied(address: string, { denials }: Pick<Deployment, 'denials'>): Promise<void> {
   const denial = (await denials.list()).find(address);
   if (denial === undefined) return;

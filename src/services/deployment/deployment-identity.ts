@@ -18,32 +18,33 @@ import { claimIdentity, type Identity, readIdentity } from '../../redis/identity
 import type { RunState, RunStore } from '../../run/run-record.ts';
 import type { AuditLog } from '../audit-log.ts';
 
-/** States of runs with files in the archive, be it those of a review. */
+/** States of runs that have files in the archive, or a review there. */
 const ARCHIVED_STATES: readonly RunState[] = ['done', 'partly_delivered', 'held', 'awaiting_approval'];
 
 /**
- * The deployment that a process belongs to: a random id in Redis and in the marker of the archive. Paths, hosts and the
- * jobs folder do not identify it: releases move them.
+ * Identifies the deployment of a process, by a random id in Redis and in the archive's marker. Paths, hosts and the
+ * jobs folder cannot identify it, because releases move them.
  */
 export interface DeploymentIdentity {
   /**
-   * The id of the archive. The first call compares it with Redis; later calls repeat that until both could be read. Throws
-   * `deployment.conflict`, also one that `confirm` has found, and the errors of Redis and the archive.
+   * The archive's id. The first call compares it with Redis. Later calls repeat that until both could be read. Throws
+   * `deployment.conflict` (even one found by `confirm`), and the errors of Redis and the archive.
    */
   id(): Promise<string>;
-  /** The id, once it was compared. */
+  /** The id, once it has been compared. */
   known(): string | undefined;
   /**
-   * Compares at the start of a process. An unreachable archive does not prevent the start: runs wait for it. Throws `deployment.conflict`, `archive.corrupt`, `config.secret_missing`.
+   * Compares the ids when the process starts. An unreachable archive does not prevent the start, because runs wait for
+   * it. Throws `deployment.conflict`, `archive.corrupt`, `config.secret_missing`.
    */
   start(): Promise<void>;
-  /** Checks Redis again: restores a lost id, and detects that it has another one. */
+  /** Checks Redis again: restores a lost id, and detects another id. */
   confirm(): Promise<void>;
   /** The conflict that `confirm` has found. */
   conflict(): DocketError | undefined;
 }
 
-/** Who adopts a deployment. */
+/** The person who adopts a deployment. */
 export interface Adopter {
   readonly who: string;
 }
@@ -51,17 +52,17 @@ export interface Adopter {
 export interface IdentityPorts {
   readonly redis: RedisClient;
   readonly prefix: string;
-  /** Without the marker check: the marker is read from it. */
+  /** Without the marker check, because it is used to read the marker. */
   readonly storage: ArchiveStorage;
   readonly runs: RunStore;
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Whether the process writes to the archive: it then creates a missing marker. Otherwise (a scheduler, a command that
-   * enqueues) it only compares a readable marker.
+   * Whether the process writes to the archive, and so creates a missing marker. Other processes (a scheduler, a command
+   * that enqueues) only compare a readable marker.
    */
   readonly writes: boolean;
-  /** Ms to wait for an answer of the archive; ten seconds when absent. */
+  /** How long to wait for the archive, ms. Default: ten seconds. */
   readonly timeoutMs?: number;
 }
 
@@ -126,9 +127,9 @@ export function deploymentIdentity(given: IdentityPorts): DeploymentIdentity {
 }
 
 /**
- * The identity beside a private Redis: that of the archive alone, which gets a marker if it has none. Redis gets no identity,
- * and the archive is never marked as deployed. `start` refuses an archive that is: its deployment would take the runs of
- * another Redis for a loss of its own.
+ * The identity with a private Redis: only the archive's, which gets a marker if it has none. Redis gets no identity,
+ * and the archive is never marked as deployed. `start` refuses an archive that is marked so: its deployment would take
+ * another Redis's runs for lost data.
  */
 export const archiveOnlyIdentity = (storage: ArchiveStorage, clock: Clock): DeploymentIdentity => ({
   id: async () => ((await readMarker(storage)) ?? (await createMarker(storage, newArchiveId(), clock.now()))).id,
@@ -160,7 +161,7 @@ async function compareIds(ports: IdentityContext): Promise<string> {
   if (marker?.deployed) {
     const kept = await claimIdentity(redis, prefix, marker.id, { restored: true });
     if (kept.id !== marker.id) throw conflictError(ports, kept, marker);
-    // Otherwise another process claimed it for the first time at the same moment.
+    // If it is not restored, another process claimed it for the first time at the same moment.
     if (!kept.restored) return marker.id;
     log.warn('Redis does not know this archive, which was in use: Redis was emptied or replaced', {
       path: storage.location,
@@ -170,13 +171,13 @@ async function compareIds(ports: IdentityContext): Promise<string> {
   }
   if (marker !== undefined) return claimArchive(ports, marker);
   if (!writes) throw markerMissingError(storage.location);
-  // Create the marker first: two processes that start at once with one archive then read the same one.
+  // Create the marker first: two processes that start at once with one archive then read the same marker.
   if ((await hasArchived(ports)) && !(await withTimeout(() => hasArchivedRuns(storage))))
     throw emptyArchiveError(ports);
   return claimArchive(ports, await withTimeout(() => createMarker(storage, newArchiveId(), clock.now())));
 }
 
-/** A Redis restored from a backup has its identity, but not the last archived run. */
+/** Detects a Redis restored from a backup: it has its identity, but not the last archived run. */
 async function detectRestoredBackup(
   { redis, prefix, storage, runs, log, withTimeout }: IdentityContext,
   known: Identity,
@@ -191,7 +192,7 @@ async function detectRestoredBackup(
   });
 }
 
-/** Writes the id to Redis before the marker says `deployed`: a reader of that marker can rely on Redis. */
+/** Writes the id to Redis before the marker says `deployed`, so that readers of that marker can rely on Redis. */
 async function claimArchive(ports: IdentityContext, marker: ArchiveMarker): Promise<string> {
   const { redis, prefix, storage, writes, withTimeout } = ports;
   const kept = await claimIdentity(redis, prefix, marker.id, { restored: false });
@@ -204,8 +205,8 @@ const hasArchived = async ({ runs }: Pick<IdentityPorts, 'runs'>): Promise<boole
   (await runs.list({ states: ARCHIVED_STATES, limit: 1 })).length > 0;
 
 /**
- * Joins Redis and an archive of different deployments: Redis gets the id of the archive; an archive without one gets that
- * of Redis. Recorded in the log and the audit log.
+ * Joins a Redis and an archive of different deployments: Redis gets the archive's id; an archive without an id gets
+ * that of Redis. Recorded in the log and the audit log.
  */
 export async function adoptDeployment(ports: IdentityPorts, audit: AuditLog, { who }: Adopter): Promise<void> {
   const { redis, prefix, storage, clock, log, timeoutMs } = ports;
@@ -255,22 +256,22 @@ const emptyArchiveError = ({ redis, storage }: Pick<IdentityPorts, 'redis' | 'st
 const markerMissingError = (location: string): DocketError =>
   new DocketError('archive.marker_missing', `The archive has no marker, ${ARCHIVE_MARKER}.`, { where: location });
 
-/** The check as a periodic task. Ignores an unreachable Redis, which others report. */
+/** Repeats the check periodically. Ignores an unreachable Redis, which is reported elsewhere. */
 export const confirmIdentity = (identity: DeploymentIdentity) => async (): Promise<void> => {
   await identity.confirm().catch((thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   });
 };
 
-/** Ms to wait for an answer of the archive. */
+/** How long to wait for the archive, ms. */
 const ARCHIVE_TIMEOUT_MS = 10_000;
 
-/** Runs an operation on the archive. Throws `archive.unreachable` on timeout, and what the operation throws. */
+/** Runs an operation on the archive. Throws `archive.unreachable` on timeout, and the operation's own errors. */
 export type ArchiveTimeout = <T>(operation: () => Promise<T>) => Promise<T>;
 
 /**
- * A network share without its server never answers. Each operation on it blocks one of the few threads of the process for
- * files and host names: while one is pending, further ones fail at once.
+ * Creates a timeout for archive operations. A network share without its server never answers, and each operation on it
+ * blocks one of the process's few threads for files and host names. So while one is pending, further ones fail at once.
  */
 function createArchiveTimeout(location: string, timeoutMs: number = ARCHIVE_TIMEOUT_MS): ArchiveTimeout {
   let pending = false;

@@ -23,15 +23,15 @@ import type { RunOrder } from '../../run/run-record.ts';
 import type { AuditLog } from '../audit-log.ts';
 
 /**
- * What the services of a process work with: its environment, and what all processes share in Redis and in the archive. It is
- * built once, in `compose/`. A service takes all of it, and as further parameters what is its own.
+ * What a process's services work with: its environment, and what all processes share in Redis and the archive. Built
+ * once, in `compose/`. A service takes all of it, plus its own parameters.
  */
 export interface Deployment extends Omit<AppContext, 'redis'> {
   readonly redis: RedisClient;
   /** Prefix of all Redis keys. */
   readonly prefix: string;
   readonly secrets: SecretSource;
-  /** The organizations as they are configured now; none in a command that does not load them. */
+  /** The organizations as configured now. Empty in a command that does not load them. */
   readonly orgs: () => ReadonlyMap<string, OrgSettings>;
   readonly runs: RedisRunStore;
   readonly definitions: DefinitionStore;
@@ -42,20 +42,20 @@ export interface Deployment extends Omit<AppContext, 'redis'> {
   readonly audit: AuditLog;
   readonly ledger: Ledger;
   readonly archive: Archive;
-  /** The files behind `archive`. */
+  /** The storage behind `archive`. */
   readonly storage: ArchiveStorage;
-  /** Undefined without a signing key: nothing is signed or verified. */
+  /** Undefined without a signing key: nothing is signed or verified then. */
   readonly signing: RunChain | undefined;
-  /** The stop and the legal hold. */
+  /** The delivery stop and the legal hold. */
   readonly switches: Switches;
   readonly denials: Denials;
   readonly reviews: Reviews;
   readonly corrections: CorrectionArchive;
 }
 
-/** How a worker sends notices. */
+/** What a worker needs to send notices. */
 export interface Sending {
-  /** Works without the API key: a missing key is one reason for a notice. */
+  /** Works without the API key, because a missing key is one reason for a notice. */
   readonly mailOf: GetMailRoute;
   readonly circuit?: CircuitBreaker | undefined;
   readonly observe: (order: RunOrder, event: RunEvent) => void;

@@ -21,49 +21,49 @@ import type { Deployment } from './deployment.ts';
 /** The budget of one API key for one kind of calls. */
 export type BudgetSample = Pick<BudgetEntry, 'of' | 'calls' | 'state'>;
 
-/** The current state that all processes of a deployment share. */
+/** The current state that a deployment's processes share. */
 export interface MetricsSnapshot {
   readonly budgets: readonly BudgetSample[];
-  /** Fingerprint of the API key by organization; null where this process cannot resolve it. */
+  /** Fingerprint of the API key by organization; null if this process cannot resolve the key. */
   readonly keys: ReadonlyMap<string, string | null>;
   readonly queue: QueueCounts;
   /** Runs that have not ended or need a decision. */
   readonly runs: readonly OpenRunCount[];
   /** Number of healthy processes by role. */
   readonly processes: ReadonlyMap<string, number>;
-  /** The last scan for due slots; null before the first. */
+  /** The last scan for due slots; null before the first one. */
   readonly heartbeat: SchedulerHeartbeat | null;
-  /** Null where Redis does not report it. */
+  /** Null if Redis does not report it. */
   readonly memory: RedisMemory | null;
-  /** Steps of the wall clock of Redis. */
+  /** Steps of Redis's wall clock. */
   readonly clockSteps: ClockSteps;
   readonly paused: readonly Pick<Pause, 'org' | 'report' | 'since'>[];
   /** Recent readings of current counts, by organization. */
   readonly readings: readonly Pick<ReadingSummary, 'org' | 'newest' | 'missed'>[];
   /** Watched editions and open corrections, by organization. */
   readonly corrections: readonly Pick<CorrectionSummary, 'org' | 'watched' | 'open' | 'oldest'>[];
-  /** Organizations of runs that are late, one entry for each. */
+  /** Organizations of late runs, one entry per run. */
   readonly late: readonly string[];
-  /** Slots to come whose calls are made early. */
+  /** Upcoming slots whose calls are made early. */
   readonly preparations: readonly Pick<PreparationStatus, 'org' | 'prepared' | 'complete'>[];
-  /** Ms between forecast and delivery, the mean of 30 days; null without any. */
+  /** Mean difference between forecast and delivery over 30 days, ms; null without any. */
   readonly forecastErrorMs: number | null;
   readonly pendingNotices: number;
   /** Deliveries that may have arrived and need a decision. */
   readonly unknownDeliveries: number;
   readonly reports: number;
-  /** Diagnostics of skipped definition files. */
+  /** Number of diagnostics of skipped definition files. */
   readonly faults: number;
-  /** Reports and organizations that use their last good version. */
+  /** Number of reports and organizations that use their last good version. */
   readonly kept: number;
-  /** Codes of the deployment's problems. */
+  /** Codes of the deployment's current problems. */
   readonly problems?: readonly string[];
 }
 
 /**
- * Reads the snapshot: a few Redis commands, and two per API key. Throws `redis.unreachable`.
+ * Reads the snapshot with a few Redis commands, and two per API key. Throws `redis.unreachable`.
  *
- * @param deployment over a producer's client: a scrape must not wait for an unreachable Redis
+ * @param deployment uses a producer's client: a scrape must not wait for an unreachable Redis
  */
 export async function readMetricsSnapshot(deployment: Deployment, jobs: Definitions): Promise<MetricsSnapshot> {
   const { redis, prefix, secrets, clock } = deployment;

@@ -1,19 +1,22 @@
 import { toDocketError } from '../../base/error.ts';
 
-/** What a probe found. */
+/** The result of a probe. */
 export interface CheckResult {
   readonly state: 'ok' | 'warn' | 'fail';
-  /** The cause. Never a secret. */
+  /** The cause. Never contains a secret. */
   readonly detail: string;
-  /** What to do; absent for `ok`. */
+  /** What to do. Absent for `ok`. */
   readonly remedy?: string;
-  /** Set where reports do not go out, or soon will not, whatever their definitions say: the page shows it. */
+  /** Set if reports do not go out, or soon will not, whatever their definitions say. The page shows it. */
   readonly problem?: string;
-  /** Since when, epoch ms, where it is known. */
+  /** Since when, epoch ms, if known. */
   readonly since?: number;
-  /** What does not work because of it: a phrase. */
+  /** What does not work because of it, as a phrase. */
   readonly affects?: string;
-  /** Only these organizations see the problem on the page, and none but those who see all if the list is empty. */
+  /**
+   * Only these organizations see the problem on the page. If the list is empty, only readers who see all organizations
+   * do.
+   */
   readonly orgs?: readonly string[];
 }
 
@@ -22,7 +25,7 @@ export interface Finding extends CheckResult {
   readonly what: string;
 }
 
-/** Why reports do not go out, or soon will not. Without `orgs` it is public to every reader of the page. */
+/** Why reports do not go out, or soon will not. Without `orgs`, every reader of the page can see it. */
 export interface DeploymentProblem extends Pick<CheckResult, 'since' | 'affects' | 'orgs'> {
   readonly code: string;
   readonly message: string;
@@ -35,7 +38,7 @@ export interface HealthCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly detail?: string;
-  /** What to do; absent where the name of the check decides. */
+  /** What to do. Absent if the check's name determines it. */
   readonly remedy?: string | undefined;
 }
 
@@ -43,14 +46,14 @@ export const ok = (detail: string): CheckResult => ({ state: 'ok', detail });
 export const warn = (detail: string, remedy: string): CheckResult => ({ state: 'warn', detail, remedy });
 export const fail = (detail: string, remedy: string): CheckResult => ({ state: 'fail', detail, remedy });
 
-/** A failed check. */
+/** The result of a failed check. */
 export function resultOfError(thrown: unknown): CheckResult {
   const { message, got, next } = toDocketError(thrown);
   const detail = got === undefined ? message : `${message.replace(/\.$/, '')} (${got})`;
   return { state: 'fail', detail, ...(next === undefined ? {} : { remedy: next }) };
 }
 
-/** Turns a thrown error into a finding, so that the other checks continue. */
+/** Runs a check, and turns a thrown error into a finding, so that other checks continue. */
 export async function runCheck(what: string, look: () => CheckResult | Promise<CheckResult>): Promise<Finding> {
   try {
     return { what, ...(await look()) };
@@ -59,15 +62,15 @@ export async function runCheck(what: string, look: () => CheckResult | Promise<C
   }
 }
 
-/** One finding as text, its remedy on a second line. */
+/** One finding as text, with its remedy on a second line. */
 export const formatFinding = ({ what, state, detail, remedy }: Finding): string =>
   `${state.padEnd(4)}  ${what}: ${detail}${remedy === undefined ? '' : `\n      ${remedy}`}`;
 
-/** At most five names. */
+/** Lists at most five of the names. */
 export const formatSome = (names: readonly string[]): string =>
   `${names.slice(0, 5).join(', ')}${names.length <= 5 ? '' : ` and ${names.length - 5} more`}`;
 
-/** The problem that a result tells of, with its cause as a sentence. */
+/** The problem that a result describes, with its cause as a sentence. */
 export const problemOf = ({ problem, detail, remedy = '', since, affects, orgs }: CheckResult): DeploymentProblem[] =>
   problem === undefined
     ? []

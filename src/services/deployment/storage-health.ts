@@ -14,22 +14,22 @@ import type { RedisClient } from '../../redis/client.ts';
 import { assertWritable } from '../../redis/server-check.ts';
 import type { HealthCheck } from './probe.ts';
 
-/** Storage that a process writes to. */
+/** The storage that a process writes to. */
 const STORAGE_PARTS = ['redis_writes', 'archive', 'staging'] as const;
 export type StoragePart = (typeof STORAGE_PARTS)[number];
 
-/** A probe that finds out whether a part is writable. */
+/** A probe that tests whether a part of the storage is writable. */
 export interface StorageProbe {
   readonly part: StoragePart;
-  /** Ms between two probes while the part is usable. */
+  /** How often to probe a usable part, ms. */
   readonly intervalMs: number;
-  /** Rejects with the reason the part cannot be used. Leaves nothing behind. */
+  /** Rejects with the reason why the part cannot be used. Leaves nothing behind. */
   readonly probe: () => Promise<void>;
 }
 
-/** Ms between two probes of an unusable part. */
+/** How often to probe an unusable part, ms. */
 const RETRY_INTERVAL_MS = 10_000;
-/** Ms after which a probe has failed. */
+/** Time after which a probe has failed, ms. */
 const PROBE_TIMEOUT_MS = 10_000;
 
 const PART_NAMES: Readonly<Record<StoragePart, string>> = {
@@ -38,7 +38,7 @@ const PART_NAMES: Readonly<Record<StoragePart, string>> = {
   staging: 'The folder in which files are made',
 };
 
-/** Public details in `/readyz`: no paths, servers or ids, which the log and `docket doctor` show. */
+/** The public details in `/readyz`. They contain no paths, servers or ids, which the log and `docket doctor` show. */
 const ERROR_MESSAGES: Partial<Record<ErrorCode, string>> = {
   'redis.out_of_memory': 'is out of memory and accepts no writes',
   'redis.unwritable': 'accepts no writes',
@@ -59,8 +59,8 @@ interface ProbeResult {
 }
 
 /**
- * Probes the storage periodically until the scope closes, independent of requests to `/readyz`. Resolves after the first
- * probe of each part. Logs each change once. Returns the results of the last probes, for `/readyz`.
+ * Probes the storage periodically until the scope closes, independently of requests to `/readyz`. Resolves after the
+ * first probe of each part. Logs each change once. Returns the results of the last probes, for `/readyz`.
  *
  * @param observe called with the result of each probe
  */
@@ -81,7 +81,7 @@ export async function monitorStorage(
     });
 }
 
-/** Probes the part when it is due. A hanging probe is not started a second time. */
+/** Probes the part when due. A hanging probe is not started a second time. */
 function periodicProbe(
   { part, intervalMs, probe }: StorageProbe,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -129,18 +129,18 @@ function describeError(error: DocketError): string {
   return ERROR_MESSAGES[error.code] ?? 'cannot be written';
 }
 
-/** A write is cheap in Redis, costs a sync on a disk, and several requests in a bucket. */
+/** A write is cheap in Redis, needs a sync on a disk, and takes several requests in a bucket. */
 const REDIS_INTERVAL_MS = 15_000;
 const FILES_INTERVAL_MS = 60_000;
-/** Each write to a bucket costs money, and may remain as a version. */
+/** Each write to a bucket costs money, and may be kept as a version. */
 const BUCKET_INTERVAL_MS = 5 * 60_000;
-/** Its content is a timestamp. */
+/** The file that the probe writes. Its content is a timestamp. */
 const READINESS_MARKER = '.readiness';
 
-/** Minimum free space to create a report, bytes. */
+/** Free space required to create a report, bytes. */
 const MIN_FREE_BYTES = 8 * 1024 * 1024;
 
-/** Whether Redis accepts and keeps writes. */
+/** Tests whether Redis accepts and keeps writes. */
 export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => ({
   part: 'redis_writes',
   intervalMs: REDIS_INTERVAL_MS,
@@ -148,8 +148,8 @@ export const redisProbe = (redis: RedisClient, prefix: string): StorageProbe => 
 });
 
 /**
- * Whether runs can be published. In a bucket it overwrites one object: a worker may lack the permissions to list and
- * delete.
+ * Tests whether runs can be published. In a bucket it overwrites one object, because a worker may not be allowed to
+ * list and delete.
  */
 export const archiveProbe = (storage: ArchiveStorage, { now }: Clock): StorageProbe => {
   const isBucket = storage.location.startsWith('s3:');
@@ -158,14 +158,14 @@ export const archiveProbe = (storage: ArchiveStorage, { now }: Clock): StoragePr
     intervalMs: isBucket ? BUCKET_INTERVAL_MS : FILES_INTERVAL_MS,
     probe: async () => {
       if (isBucket) return storage.metadata.put(READINESS_MARKER, new Date(now()).toISOString());
-      // The read checks the marker: it fails for an unmounted archive before anything is written.
+      // The read checks the marker first: for an unmounted archive it fails before anything is written.
       await storage.metadata.get(READINESS_MARKER);
       await storage.probe();
     },
   };
 };
 
-/** Whether files can be created, with enough free space. */
+/** Tests whether files can be created, with enough free space. */
 export const stagingProbe = (archive: Archive): StorageProbe => ({
   part: 'staging',
   intervalMs: FILES_INTERVAL_MS,

@@ -6,7 +6,7 @@ import { reportName } from '../../queue/schedules/report-schedules.ts';
 import type { RunRecord, RunStore } from '../../run/run-record.ts';
 import { DEFAULT_ASSUMPTIONS, type ForecastAssumptions, type RunDurations } from './forecast-run.ts';
 
-/** Runs of a report that are measured. */
+/** How many runs of a report are measured. */
 const MEASURED_RUNS = 10;
 const CONCURRENT_READS = 20;
 
@@ -16,8 +16,8 @@ export interface AssumptionPorts {
 }
 
 /**
- * What a forecast assumes of a deployment: its worker processes, and the calls, rendering and delivery of each report as in
- * its last ten runs. Throws `redis.unreachable`.
+ * Reads what a forecast assumes about a deployment: its worker processes, and how long each report's calls, rendering
+ * and delivery took in its last ten runs. Throws `redis.unreachable`.
  */
 export async function readAssumptions(
   reports: readonly FrozenDefinition[],
@@ -41,20 +41,20 @@ export async function readAssumptions(
   };
 }
 
-/** The medians of the runs, and the default of what none has measured; undefined where none has measured anything. */
+/** The medians of the runs, with defaults for what none of them measured. Undefined if nothing was measured. */
 export function durationsOf(
   runs: readonly Pick<RunRecord, 'timings' | 'deliver' | 'review' | 'calls' | 'pages' | 'tokenWaitMs'>[],
 ): RunDurations | undefined {
   const pages = runs[0]?.pages;
   const measured: { readonly [Name in 'callMs' | 'renderMs' | 'deliverMs']: readonly number[] } = {
-    // Of runs that waited for no token: all that is left is the calls, some of them at once, and beside them the pages of lists.
+    // In runs that did not wait for tokens, only the calls remain. Some of them overlap, also with the pages of lists.
     callMs: runs.flatMap(({ timings: { fetch }, calls: { made }, tokenWaitMs, pages: read = 0 }) =>
       fetch === undefined || made === 0 || tokenWaitMs > 0
         ? []
         : fetch / Math.max(Math.ceil(made / MAX_CONCURRENT_CALLS), read),
     ),
     renderMs: runs.flatMap(({ timings }) => timings.render ?? []),
-    // A review is no delivery: nobody measures how long people read.
+    // A review is not part of the delivery: nobody measures how long people read.
     deliverMs: runs.flatMap(({ timings, deliver, review }) =>
       deliver && review === undefined ? (timings.deliver ?? []) : [],
     ),

@@ -4,9 +4,10 @@ import type { ForecastDocument } from './forecast-document.ts';
 type LateSlotEntry = ForecastDocument['late_slots'][number];
 
 /**
- * `Mon 30 Nov 09:00: 42 reports, 391 calls on key 3f2a0c11…; 17 late, the last at 09:13. prepare: 30m on 12 of them is enough.`
+ * Describes a late slot: `Mon 30 Nov 09:00: 42 reports, 391 calls on key 3f2a0c11…; 17 late, the last at 09:13.
+ * prepare: 30m on 12 of them is enough.`
  *
- * @param when replaces the day and time of the slot
+ * @param when used instead of the slot's day and time
  */
 export function describeLateSlot(entry: LateSlotEntry, zone: string, when?: string): string {
   const { key, slot, reports, calls, late, last, advice } = entry;
@@ -20,5 +21,5 @@ export function describeLateSlot(entry: LateSlotEntry, zone: string, when?: stri
   return `${facts} \`prepare: ${prepareText(prepare_minutes)}\` on ${prepared.length} of them is enough for all to be on time.`;
 }
 
-/** As a definition has it: `45m`, `2h`. */
+/** A duration as in a definition: `45m`, `2h`. */
 export const prepareText = (minutes: number): string => (minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`);

@@ -19,7 +19,7 @@ export interface ForecastSources extends ForecastPorts, AssumptionPorts {
   /** When the figures of delivered editions were last compared, epoch ms, by run. */
   readonly checks: () => Promise<ReadonlyMap<string, number>>;
   readonly clock: { now(): number };
-  /** Forecasts that were stored before the slots. Absent: none are shown. */
+  /** Forecasts stored before the slots. Absent: none are shown. */
   readonly stored?: StoredForecasts;
 }
 
@@ -29,19 +29,19 @@ export interface DeploymentForecast {
   readonly assumptions: ForecastAssumptions;
   /** The runs of slots that have begun, by `forecastName`. */
   readonly actual: ReadonlyMap<string, RunRecord>;
-  /** When a forecast of minutes before the slot expected the delivery, epoch ms, by run. */
+  /** When a forecast, made minutes before the slot, expected the delivery, epoch ms, by run. */
   readonly foreseen?: ReadonlyMap<string, number>;
 }
 
-/** Names a run of a forecast. */
+/** Names a forecast's run. */
 export const forecastName = ({ name, slot }: { readonly name: string; readonly slot: number }): string =>
   `${name} ${slot}`;
 
-/** The id of its run. */
+/** The id of the slot's real run. */
 export const runOf = ({ org, name, slot }: { readonly org: string; readonly name: string; readonly slot: number }) =>
   runId(org, name.slice(org.length + 1), isoInstant(slot));
 
-/** When a run was delivered, epoch ms; null: not yet, or not at all. */
+/** When a run was delivered, epoch ms. Null: not yet, or never. */
 export const deliveredAt = (record: RunRecord | undefined): number | null =>
   record?.state === 'done' || record?.state === 'partly_delivered' ? record.finishedAt : null;
 
@@ -52,10 +52,10 @@ export const definedReports = ({ orgs, reports }: Pick<Definitions, 'orgs' | 're
   });
 
 const CONCURRENT_READS = 20;
-/** Editions of a report that are watched at once: two years of one a day, the longest watch and more. */
+/** Most editions of a report that are watched at once: more than two years of daily editions, the longest watch. */
 const MAX_EDITIONS = 800;
 
-/** The delivered editions whose figures are still compared, by the runs on record. As the reports are defined now. */
+/** The delivered editions whose figures are still compared, from the recorded runs and the current definitions. */
 async function watchedEditions(
   reports: readonly FrozenDefinition[],
   { runs, checks, clock }: Pick<ForecastSources, 'runs' | 'checks' | 'clock'>,
@@ -79,7 +79,7 @@ async function watchedEditions(
   return found;
 }
 
-/** Forecasts the runs of a deployment, with the actual ones of slots that have begun. Throws `redis.unreachable`. */
+/** Forecasts a deployment's runs, and adds the actual runs of slots that have begun. Throws `redis.unreachable`. */
 export async function forecastDeployment(
   window: ForecastWindow,
   sources: ForecastSources,
@@ -107,7 +107,7 @@ export async function forecastDeployment(
   return { forecast, window, assumptions, actual, foreseen };
 }
 
-/** A forecast serves all that ask for the same window within this time, ms. */
+/** How long a forecast is reused for the same window, ms. */
 const KEPT_MS = MINUTE_MS;
 const MAX_KEPT = 4;
 

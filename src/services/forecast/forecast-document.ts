@@ -62,7 +62,7 @@ const lateSlotSchema = z
   })
   .meta({ id: 'ForecastLateSlot' });
 
-/** The document of `docket forecast --json` and `GET /api/forecast`. Snake case, as the API and the manifest. */
+/** The document of `docket forecast --json` and `GET /api/forecast`. In snake case, like the API and the manifest. */
 export const forecastSchema = z
   .strictObject({
     from: instant,
@@ -89,7 +89,7 @@ export const forecastSchema = z
   .meta({ id: 'Forecast' });
 export type ForecastDocument = z.infer<typeof forecastSchema>;
 
-/** @param canSee whose reports are shown; of others on a key only the number of their calls is */
+/** @param canSee whose reports are shown. For others on the same key, only the number of calls is shown */
 export function forecastDocument(
   { forecast, window: { from, to }, assumptions, actual, foreseen }: DeploymentForecast,
   canSee: (org: string) => boolean = () => true,

@@ -2,12 +2,15 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time.ts';
 import { beginningSlots } from '../preparations/due-preparations.ts';
 import { definedReports, deliveredAt, type ForecastSources, forecastDeployment, runOf } from './forecast-deployment.ts';
 
-/** Slots that begin within this time are forecast: longer than the time between two rounds. */
+/** Slots that begin within this time are forecast. Longer than the time between two rounds. */
 const AHEAD_MS = 12 * MINUTE_MS;
-/** Runs that begin this long before are simulated, too: their calls may still wait. */
+/** Runs that begin this long before are simulated too, because their calls may still wait. */
 const BEFORE_MS = HOUR_MS;
 
-/** Stores forecasts of the next slots, and compares earlier ones with the deliveries. Call it every five minutes. */
+/**
+ * Forecasts the next slots and stores the result, and compares earlier forecasts with deliveries. Call it every five
+ * minutes.
+ */
 export const createForecastRound =
   (sources: Required<ForecastSources>): (() => Promise<void>) =>
   async () => {

@@ -1,15 +1,15 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 
-/** Instants are epoch ms. */
+/** The time to forecast. Instants are epoch ms. */
 export interface ForecastWindow {
   readonly from: number;
   readonly to: number;
 }
 
-/** What planning needs of an organization. */
+/** What planning needs to know about an organization. */
 export interface PlanningSource {
-  /** Fingerprint of its API key. */
+  /** Fingerprint of the organization's API key. */
   readonly key: string;
   readonly catalog: Catalog;
   readonly settings: OrgSettings;
@@ -17,17 +17,17 @@ export interface PlanningSource {
 
 /** A call that a run will make. */
 export interface ForecastCall {
-  /** Equal for calls that can share an answer. */
+  /** The same for calls that can share a response. */
   readonly request: string;
-  /** Lists draw on a budget of their own and cost no token. */
+  /** Lists have a separate budget, and use no token. */
   readonly kind: 'report' | 'list';
-  /** Epoch ms from which it may be made before the run begins; undefined: it is made by the run. */
+  /** Epoch ms from which it may be made before the run begins. Undefined: the run itself makes it. */
   readonly preparedFrom: number | undefined;
-  /** Epoch ms from which its days are complete, before the run begins; absent: it cannot be prepared. */
+  /** Epoch ms, before the run begins, from which its days are complete. Absent: it cannot be prepared. */
   readonly completeFrom?: number | undefined;
 }
 
-/** Calls on a key that belong to no slot: those of a reading, or the checks of a delivered edition. Instants are epoch ms. */
+/** Calls with a key that belong to no slot: a reading's, or checks of a delivered edition. Instants are epoch ms. */
 export interface ForecastTask {
   readonly kind: 'reading' | 'check';
   readonly org: string;
@@ -35,14 +35,14 @@ export interface ForecastTask {
   readonly key: string;
   readonly name: string;
   readonly at: number;
-  /** The end of the reading's hour, or the last check: one is made each day. */
+  /** The end of the reading's hour, or the last check. One check is made each day. */
   readonly until: number;
   readonly calls: number;
-  /** Of its time zone from UTC. */
+  /** The time zone's offset from UTC. */
   readonly offsetMs: number;
 }
 
-/** A slot with the calls of its run. Instants are epoch ms. */
+/** A slot with its run's calls. Instants are epoch ms. */
 export interface ForecastRun {
   readonly org: string;
   /** `<org>/<report>`. */
@@ -50,41 +50,43 @@ export interface ForecastRun {
   /** Fingerprint of the API key. */
   readonly key: string;
   readonly slot: number;
-  /** Later than the slot by its jitter. */
+  /** The slot plus its jitter. */
   readonly begins: number;
-  /** When the run of the slot before begins: this one is not prepared earlier. */
+  /** When the previous slot's run begins: this run is not prepared earlier. */
   readonly before: number;
-  /** Readers expect the report by then; undefined without `late_after`. */
+  /** When readers expect the report; undefined without `late_after`. */
   readonly lateAt: number | undefined;
-  /** Runs of an organization are served in this order, then by name. */
+  /** An organization's runs start in this order, then by name. */
   readonly expected: number;
-  /** An answer of another run may be this old, ms; 0: none is used. */
+  /** How old another run's response may be, ms; 0: none is used. */
   readonly maxAgeMs: number;
-  /** Of its time zone from UTC at the slot: an answer is used on the day of its request only. */
+  /** The time zone's offset from UTC at the slot: a response is used only on the day of its request. */
   readonly offsetMs: number;
   readonly calls: readonly ForecastCall[];
-  /** How its figures are checked after the delivery; absent without `corrections`. */
+  /** How its figures are checked after the delivery. Absent without `corrections`. */
   readonly watch?: { readonly ms: number; readonly calls: number };
 }
 
 export interface RunDurations {
-  /** From a request to its response. */
+  /** Time from a request to its response, ms. */
   readonly callMs: number;
   readonly renderMs: number;
   readonly deliverMs: number;
-  /** Pages of all lists of the report in its last run. Default: one page a list. */
+  /** Pages of all the report's lists in its last run. Default: one page per list. */
   readonly pages?: number;
 }
 
-/** What a forecast cannot know. */
+/** What a forecast must assume because it cannot know it. */
 export interface ForecastAssumptions extends RunDurations {
-  /** Worker processes. */
+  /** Number of worker processes. */
   readonly processes: number;
-  /** Runs that a process works on at once. */
+  /** How many runs a process executes at once. */
   readonly concurrency: number;
-  /** What the last runs of a report took, by `<org>/<report>`. */
+  /** What the last runs of each report took, by `<org>/<report>`. */
   readonly reports?: ReadonlyMap<string, RunDurations>;
-  /** `cached`: runs find their catalogs. Default: the first run of an hour takes a token for it. */
+  /**
+   * `cached`: runs find their catalogs in the cache. Default: the first run of each hour uses a token for its catalog.
+   */
   readonly catalogs?: 'cached';
 }
 

@@ -4,11 +4,11 @@ import { taskThread } from '../../base/task-thread.ts';
 import { SECOND_MS } from '../../base/time.ts';
 import type { ForecastResult, ForecastWork } from './forecast-work.ts';
 
-/** 2,000 reports over a week need half of it. */
+/** Twice what 2,000 reports over a week need. */
 const MEMORY_MB = 1_024;
-/** A forecast of 500 reports over a week takes some seconds. */
+/** Enough for 500 reports over a week, which take some seconds. */
 const TIMEOUT_MS = 60 * SECOND_MS;
-/** The answer of one forecast serves all that ask for the same. */
+/** Small, because all requests for the same forecast share one result. */
 const MAX_WAITING = { owner: 4, all: 4 };
 
 /** Computes forecasts in a thread, so that the process stays responsive. Throws `definition.busy`. */

@@ -6,15 +6,15 @@ import { planSlots, type UnplannedReport } from './plan-slots.ts';
 import { planTasks, type WatchedEdition } from './plan-tasks.ts';
 import { type Simulation, simulateRuns } from './simulate-runs.ts';
 
-/** What a forecast is computed from. Plain data, so that a thread can do it. */
+/** The input of a forecast. Plain data, so that it can be sent to a thread. */
 export interface ForecastWork {
   readonly reports: readonly FrozenDefinition[];
   /** Delivered editions that are checked. */
   readonly editions: readonly WatchedEdition[];
   readonly window: ForecastWindow;
-  /** By organization; a sentence says why one is missing. */
+  /** By organization. A text says why its source is missing. */
   readonly sources: ReadonlyMap<string, PlanningSource | string>;
-  /** By key. */
+  /** Limits by key. */
   readonly limits: ReadonlyMap<string, BudgetLimits>;
   readonly assumptions: ForecastAssumptions;
 }
@@ -24,7 +24,7 @@ export interface ForecastResult extends Simulation {
   readonly lateSlots: readonly LateSlot[];
 }
 
-/** Plans the slots of a window, simulates their runs, and looks for what would help those that are late. */
+/** Plans a window's slots, simulates their runs, and looks for settings that would help late runs. */
 export async function computeForecast({
   reports,
   editions,

@@ -4,34 +4,34 @@ import type { ForecastAssumptions, ForecastRun } from './forecast-run.ts';
 import { prepareRun } from './plan-slots.ts';
 import { type ForecastTasks, type SimulatedRun, simulateRuns } from './simulate-runs.ts';
 
-/** As few reports as a forecast found which, with `prepare`, leave no run of a slot late. */
+/** The fewest reports found for which `prepare` keeps every run of a slot on time. */
 export interface PrepareAdvice {
   readonly prepareMs: number;
   /** `<org>/<report>`. */
   readonly reports: readonly string[];
 }
 
-/** The runs of a slot on a key of which some will be late. */
+/** The runs of a slot on one key, if some of them will be late. */
 export interface LateSlot {
   readonly key: string;
   /** Epoch ms. */
   readonly slot: number;
   readonly runs: readonly SimulatedRun[];
-  /** Undefined: `prepare` is not enough, or trying would take too long. */
+  /** Undefined if `prepare` does not suffice, or if trying would take too long. */
   readonly advice: PrepareAdvice | undefined;
 }
 
-/** `prepare` is advised in these steps, ms. */
+/** `prepare` is advised in steps of this size, ms. */
 const STEP_MS = 15 * MINUTE_MS;
 const MAX_PREPARE_MS = 24 * 60 * MINUTE_MS;
-/** Runs that begin this long before or after a slot, ms, are simulated with it. */
+/** Runs that begin this long before or after a slot, ms, are simulated together with it. */
 const AROUND_MS = 12 * 60 * MINUTE_MS;
-/** Slots that get advice: each takes up to twenty simulations. */
+/** How many slots get advice. Each takes up to twenty simulations. */
 const MAX_ADVISED = 10;
-/** Calls that the slots with advice simulate, at most: a thousand take a tenth of a second. */
+/** Most calls that slots with advice may simulate. A thousand calls take a tenth of a second. */
 const MAX_ADVISED_CALLS = 1_500;
 
-/** The slots with runs that will be late, in their order. */
+/** Finds the slots with runs that will be late, in order. */
 export async function findLateSlots(
   simulated: readonly SimulatedRun[],
   limits: ReadonlyMap<string, BudgetLimits>,
@@ -60,7 +60,7 @@ export async function findLateSlots(
   return found;
 }
 
-/** Those with the most calls are prepared first, and half as many, or half as many more, are tried next. */
+/** Prepares the reports with the most calls first, then tries with half as many, or half as many more. */
 async function advise(
   runs: readonly ForecastRun[],
   { slot, key }: ForecastRun,
@@ -90,7 +90,7 @@ async function advise(
     if (await isEnough(least, middle * STEP_MS)) longest = middle;
     else shortest = middle + 1;
   }
-  // More time is not always better: another slot may be before. What is printed was simulated.
+  // More time is not always better, because another slot may come before. So the advice is simulated again.
   const prepareMs = shortest * STEP_MS;
   if (!(await isEnough(least, prepareMs))) return undefined;
   return { prepareMs, reports: candidates.slice(0, least).map(({ name }) => name) };

@@ -10,12 +10,12 @@ import { DEFAULT_ASSUMPTIONS } from './forecast-run.ts';
 import { computeForecast } from './forecast-work.ts';
 import { type ForecastPorts, makeForecast } from './make-forecast.ts';
 
-/** Days that are looked at: each weekday once. */
+/** How many days to check, so that each weekday occurs once. */
 const DAYS = 7;
 
 /**
- * Warns of reports that cannot be on time on a quiet day, in the file of the one that is last. Slots of several weekdays with the
- * same reports and calls get one warning. Nothing is planned while no report has `late_after`.
+ * Warns about reports that cannot be on time even on a quiet day, in the file of the latest one. Slots on several
+ * weekdays with the same reports and calls get one warning. Plans nothing while no report has `late_after`.
  */
 export async function lateWarnings(
   jobs: Pick<Definitions, 'orgs' | 'reports' | 'sources'>,
@@ -24,7 +24,7 @@ export async function lateWarnings(
 ): Promise<Diagnostic[]> {
   const reports = definedReports(jobs);
   if (!reports.some(({ definition }) => definition.schedule.some((one) => one.late_after !== undefined))) return [];
-  // From a full minute on, so that the window does not begin within a slot.
+  // From a full minute on, so that the window does not begin in the middle of a slot.
   const from = Math.ceil(now / MINUTE_MS) * MINUTE_MS;
   const window = { from, to: from + DAYS * DAY_MS };
   const input = { reports, orgs: [...jobs.orgs.values()], window, pauses: new Map(), assumptions: DEFAULT_ASSUMPTIONS };
@@ -67,7 +67,7 @@ export async function lateWarnings(
   });
 }
 
-/** Of the slot's first report. */
+/** The time zone of the slot's first report. */
 function zoneOf(
   slot: { readonly runs: readonly { readonly run: { readonly name: string; readonly org: string } }[] } | undefined,
   { reports, orgs }: Pick<Definitions, 'orgs' | 'reports'>,

@@ -18,21 +18,21 @@ export interface ForecastInput {
   readonly reports: readonly FrozenDefinition[];
   /** Delivered editions that are checked. */
   readonly editions?: readonly WatchedEdition[];
-  /** All organizations, which determine the limits of the keys. */
+  /** All organizations, because they determine the limits of the keys. */
   readonly orgs: readonly OrgSettings[];
   readonly window: ForecastWindow;
-  /** Pauses by `<org>` and `<org>/<report>`: paused reports have no runs. */
+  /** Pauses by `<org>` and `<org>/<report>`. Paused reports have no runs. */
   readonly pauses: ReadonlyMap<string, unknown>;
   readonly assumptions: ForecastAssumptions;
 }
 
 export interface ForecastPorts {
   readonly secrets: SecretSource;
-  /** The catalog that the workers have cached, if any. */
+  /** The catalog that the workers have cached, if there is one. */
   readonly cachedCatalog: (key: string, settings: OrgSettings) => Promise<Catalog | undefined>;
-  /** Replaces the error of a key that cannot be read, which names a variable or a path of this machine. */
+  /** Replaces the error of an unreadable key, which would name a variable or a path of this machine. */
   readonly unknownKey?: (settings: OrgSettings) => string;
-  /** `computeForecast`, in this thread or in another one. */
+  /** Runs `computeForecast`, in this thread or another. */
   readonly compute: (work: ForecastWork) => Promise<ForecastResult>;
 }
 
@@ -41,11 +41,11 @@ export interface Forecast {
   readonly keys: readonly (SimulatedKey & { readonly organizations: readonly string[] })[];
   readonly unplanned: readonly UnplannedReport[];
   readonly lateSlots: readonly LateSlot[];
-  /** `<org>/<report>` of the reports that are left out. */
+  /** `<org>/<report>` of reports that are left out because they are paused. */
   readonly paused: readonly string[];
 }
 
-/** Forecasts the runs of a window with cached catalogs: uses no call and no token. */
+/** Forecasts a window's runs with cached catalogs. Makes no call and uses no token. */
 export async function makeForecast(
   { reports, editions = [], orgs, window, pauses, assumptions }: ForecastInput,
   { secrets, cachedCatalog, unknownKey, compute }: ForecastPorts,

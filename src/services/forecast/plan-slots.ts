@@ -12,12 +12,12 @@ import { beginningSlots } from '../preparations/due-preparations.ts';
 import type { ForecastRun, ForecastWindow, PlanningSource } from './forecast-run.ts';
 import { callsOfCheck } from './plan-tasks.ts';
 
-/** A report whose calls are not known. */
+/** A report whose calls are unknown. */
 export interface UnplannedReport {
   readonly org: string;
   /** `<org>/<report>`. */
   readonly name: string;
-  /** Slots in the window. */
+  /** Number of its slots in the window. */
   readonly slots: number;
   readonly why: string;
 }
@@ -28,9 +28,9 @@ export interface PlannedSlots {
 }
 
 /**
- * The slots whose runs begin in a window, with the calls of each run. Slots in the past are planned as if they were to come.
+ * Plans the slots whose runs begin in a window, with each run's calls. Plans past slots as if they were in the future.
  *
- * @param sources by organization; a sentence says why one is missing
+ * @param sources by organization; a text says why one is missing
  */
 export function planSlots(
   reports: readonly FrozenDefinition[],
@@ -58,7 +58,7 @@ export function planSlots(
     });
   });
   const runs: ForecastRun[] = [];
-  // Slots of one day have the same days to compute.
+  // Slots of one day need the same computed days.
   for (const slot of slots.sort((a, b) => a.slot.begins - b.slot.begins || (a.name < b.name ? -1 : 1))) {
     const { name, of, report } = slot;
     if (unplanned.has(name)) continue;
@@ -81,15 +81,15 @@ interface SlotToPlan {
   /** `<org>/<report>`. */
   readonly name: string;
   readonly slot: BeginningSlot;
-  /** When the run of the slot before begins, epoch ms. */
+  /** When the previous slot's run begins, epoch ms. */
   readonly before: number;
   readonly source: PlanningSource;
   readonly planOf: (slot: BeginningSlot) => PlannedRun;
-  /** Slots of its report in the window. */
+  /** Number of the report's slots in the window. */
   readonly of: number;
 }
 
-/** Plans the slots of a report. Those of the same days have the same plan, unless it depends on stored readings. */
+/** Plans a report's slots. Slots with the same days share a plan, unless it depends on stored readings. */
 function planner(report: FrozenDefinition, { catalog }: PlanningSource): SlotToPlan['planOf'] {
   const { definition, settings } = report;
   let last: { readonly days: string; readonly planned: PlannedRun } | undefined;
@@ -129,7 +129,7 @@ function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan
     maxAgeMs: definition.max_age * 1000,
     offsetMs: DateTime.fromMillis(slot, { zone: plan.period.timezone }).offset * MINUTE_MS,
     calls: calls.map((call) => ({
-      // Its id is a hash of the request; runs use answers of their own organization only.
+      // The id is a hash of the request. Runs share responses only within their organization.
       request: `${definition.org} ${call.id}`,
       kind: call.kind,
       preparedFrom: undefined,
@@ -139,7 +139,7 @@ function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan
   return prepareMs === undefined ? run : prepareRun(run, prepareMs);
 }
 
-/** The run with calls that are made up to `prepareMs` before it begins. */
+/** A run whose calls may be made up to `prepareMs` before it begins. */
 export function prepareRun(run: ForecastRun, prepareMs: number): ForecastRun {
   const { begins, before } = run;
   const calls = run.calls.map((call) => {

@@ -23,7 +23,7 @@ export interface WatchedEdition {
   readonly checkedAt: number | undefined;
 }
 
-/** The calls of one check of an edition of the report. */
+/** The calls of one check of an edition. */
 export function callsOfCheck(
   { definition, settings }: FrozenDefinition,
   periods: RunPeriods,
@@ -48,7 +48,7 @@ export function callsOfCheck(
 
 const offsetAt = (at: number, zone: string): number => DateTime.fromMillis(at, { zone }).offset * MINUTE_MS;
 
-/** The readings and the first checks of delivered editions that begin in the window. */
+/** The readings, and the first checks of delivered editions, that begin in the window. */
 export function planTasks(
   { from, to }: ForecastWindow,
   sources: ReadonlyMap<string, PlanningSource | string>,
@@ -77,7 +77,7 @@ export function planTasks(
     if (source === undefined || typeof source === 'string' || corrections === undefined) return [];
     const { watch } = corrections;
     let due = nextCheckAt({ deliveredAt, watch, checkedAt }, from);
-    // Those before the window are made by then.
+    // Earlier checks have been made by then.
     while (due !== undefined && due < from - DAY_MS) due = nextCheckAt({ deliveredAt, watch, checkedAt: due }, from);
     const calls = callsOfCheck(report, periods, source.catalog);
     if (due === undefined || due >= to || calls === 0) return [];

@@ -4,31 +4,31 @@ import type { ForecastRun } from './forecast-run.ts';
 /** A run on its way through the line. */
 export interface WaitingRun {
   readonly run: ForecastRun;
-  /** The round in which it is served; 0 before all that have not begun. */
+  /** The round of its turn; 0 comes before all runs that have not begun. */
   round: number;
-  /** Runs of a round are served in the order of their arrival. */
+  /** Within a round, runs take their turn in order of arrival. */
   arrival: number;
   hasBegun: boolean;
 }
 
 type Place = Pick<WaitingRun, 'round' | 'arrival'>;
 
-/** The runs of an organization that have not begun. */
+/** An organization's runs that have not begun. */
 interface Turns<Run> {
-  /** In the order in which they are expected; the first has the first place. */
+  /** In the order in which they are expected. The first run takes the first place. */
   readonly runs: Run[];
   readonly places: Place[];
   nextRound: number;
 }
 
-/** Rounds that a returning run may wait. Then it comes before all others. */
+/** Rounds that a returning run may wait. After that it comes before all others. */
 const MAX_LATE_ROUNDS = 16;
-/** Rounds start again when nobody waits for this long, ms, after the last run came. */
+/** Rounds start again if nobody waits for this long, ms, after the last run arrived. */
 const RESTART_MS = 500;
 
 /**
- * The order of runs: organizations take turns, and the runs of one come in the order in which readers expect them. The
- * same rules as those of `fair-priority.ts` for scheduled runs.
+ * The order in which runs start: organizations take turns, and each organization's runs come in the order in which
+ * readers expect them. The rules are those of `fair-priority.ts` for scheduled runs.
  */
 export function createRunLine<Run extends WaitingRun>(clock: Clock) {
   const turns = new Map<string, Turns<Run>>();
@@ -54,7 +54,7 @@ export function createRunLine<Run extends WaitingRun>(clock: Clock) {
     const round = Math.max(served, own.nextRound);
     own.nextRound = round + 1;
     own.places.push({ round, arrival: added.arrival });
-    // It takes its place; those that are expected later move back by one place each.
+    // The run takes its place. Runs that are expected later move back by one place each.
     insertSorted(own.runs, added, byExpected);
   };
 
@@ -69,7 +69,7 @@ export function createRunLine<Run extends WaitingRun>(clock: Clock) {
       if (added.round > MAX_LATE_ROUNDS) added.round = 0;
       insertSorted(returned, added, byPlace);
     },
-    /** Takes the next run out of the line. */
+    /** Removes the next run from the line, and returns it. */
     take: (): Run | undefined => {
       const [first] = firstPlaces().sort(byPlace);
       const [back] = returned;
@@ -82,7 +82,7 @@ export function createRunLine<Run extends WaitingRun>(clock: Clock) {
   };
 }
 
-/** Behind those that are equal. */
+/** Inserts behind equal elements. */
 function insertSorted<Run>(runs: Run[], added: Run, compare: (a: Run, b: Run) => number): void {
   const before = runs.findLastIndex((one) => compare(one, added) <= 0);
   runs.splice(before + 1, 0, added);

@@ -1,7 +1,7 @@
 import type { VirtualClock } from './virtual-clock.ts';
 
 interface Answer {
-  /** Whose request is in flight. */
+  /** The run whose request is in flight. */
   holder: string | undefined;
   /** When the newest answered request was made. */
   requestedAt: number;
@@ -9,13 +9,13 @@ interface Answer {
 
 export type SharedLookup = 'hit' | 'in_flight' | 'miss';
 
-/** The answers that runs use of one another, without what was answered. */
+/** Which responses runs share, without their content. */
 export interface SharedAnswers {
   lookup(request: string, holder: string, maxAgeMs: number): SharedLookup;
-  /** After a miss: others wait for this request. */
+  /** Call it after a miss: other runs then wait for this request. */
   claim(request: string, holder: string): void;
   release(request: string, holder: string): void;
-  /** The request, made at `requestedAt`, is answered. */
+  /** Records that the request made at `requestedAt` was answered. */
   put(request: string, holder: string, requestedAt: number): void;
 }
 

@@ -12,35 +12,35 @@ import type { ForecastAssumptions, ForecastCall, ForecastRun, RunDurations } fro
 import { sharedAnswers } from './shared-answers.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** Who makes calls: a run, or a task. */
+/** Who makes calls: a run or a task. */
 export interface Caller {
   readonly run: Pick<ForecastRun, 'org' | 'key' | 'name' | 'slot' | 'offsetMs' | 'maxAgeMs'>;
-  /** Tokens that it took. */
+  /** Number of tokens that it has taken. */
   tokens: number;
-  /** How long it waits for a token in place. Default: `MAX_WAIT_MS`. */
+  /** How long it waits in place for a token, ms. Default: `MAX_WAIT_MS`. */
   readonly maxWaitMs?: number;
 }
 
-/** What happens with a key. */
+/** The simulated use of a key. */
 export interface KeyUse {
   readonly budget: Budget;
-  /** For pages of lists. */
+  /** Budget for pages of lists. */
   readonly reads: Budget;
-  /** Tokens taken, by the beginning of the minute and by organization. */
+  /** Tokens taken, by start of the minute and by organization. */
   readonly tokens: Map<number, Map<string, number>>;
-  /** The first minute in which a call of a run finds no token. */
+  /** The first minute in which a run's call finds no token. */
   fullAt: number | undefined;
-  /** When runs on it begin, ascending. */
+  /** When runs with this key begin, ascending. */
   readonly begins: readonly number[];
 }
 
-/** A worker that would wait for a token for longer takes another run meanwhile. */
+/** If a token takes longer than this, the worker takes another run meanwhile. */
 const MAX_WAIT_MS = 5 * SECOND_MS;
-/** Longest time that a call holds its token without a response. */
+/** How long a call can hold its token without a response. */
 const HOLD_MS = 35 * SECOND_MS;
 export const CATALOG_TTL_MS = HOUR_MS;
 const CATALOG_POLL_MS = 250;
-/** Another run asks for the catalog after this if the first one does not. */
+/** If the first run does not fetch the catalog, another run does so after this time. */
 const CATALOG_CLAIM_MS = 30 * SECOND_MS;
 
 interface Request {
@@ -49,11 +49,11 @@ interface Request {
   readonly request: string;
   readonly maxAgeMs: number;
   readonly priority: CallClass;
-  /** As in `AcquireRequest`. */
+  /** See `AcquireRequest`. */
   readonly turn?: string;
 }
 
-/** Calls on a virtual clock: tokens, shared answers and catalogs, after the rules of the real ones. */
+/** Simulates calls on a virtual clock: tokens, shared responses and catalogs, by the rules of the real ones. */
 export function simulateCalls(
   runs: readonly ForecastRun[],
   limits: ReadonlyMap<string, BudgetLimits>,
@@ -62,7 +62,7 @@ export function simulateCalls(
 ) {
   const shared = sharedAnswers(clock);
   const keys = new Map<string, KeyUse>();
-  /** By key and organization: when the catalog was stored, and until when a run has the request for it. */
+  /** By key and organization: when the catalog was stored, and until when a run's request for it is in flight. */
   const catalogs = new Map<string, { storedAt: number; claimedUntil: number }>();
   /** Epoch ms: a waiter that wakes by then need not be woken. */
   const wakesByItself = ({ limits: own }: Budget): number => clock.now() + waiterTimeouts(own).overtakenAfterMs;
@@ -96,7 +96,7 @@ export function simulateCalls(
   const maxWaitOf = ({ maxWaitMs = MAX_WAIT_MS }: Caller, priority: CallClass): number =>
     isSpareClass(priority) ? 0 : maxWaitMs;
 
-  /** Makes a call, or takes an answer of another run. @returns until when the run snoozes, or undefined with an answer */
+  /** Makes a call, or uses another run's response. @returns until when the run snoozes, or undefined with a response */
   const ask = async (
     caller: Caller,
     { id, request, maxAgeMs, priority, turn }: Request,
@@ -105,7 +105,7 @@ export function simulateCalls(
     const key = keyOf(run);
     const { budget } = key;
     const since = clock.now();
-    /** An answer that was requested while it waits is a hit, too. None is used on the day after its request. */
+    /** A response that was requested during the wait counts as well. None is used on the day after its request. */
     const lookup = () => {
       const now = clock.now();
       const today = (now + run.offsetMs) % DAY_MS;
@@ -137,7 +137,7 @@ export function simulateCalls(
         if (hasClaim) shared.release(request, id);
         if (!isSpareClass(priority)) key.fullAt ??= startOfMinute(clock.now());
         if (result.at - clock.now() > maxWaitOf(caller, priority)) return result.at;
-        // Nothing aborts it.
+        // Nothing aborts this wait.
         const { signal } = new AbortController();
         await budget.waiters.sleep(run.key, id, result.at, { clock, windowMs: budget.limits.windowMs, signal });
         continue;
@@ -161,7 +161,7 @@ export function simulateCalls(
     }
   };
 
-  /** The catalog of the run's organization, not older than `maxAgeMs`: one run asks for it, the others wait. */
+  /** Gets the catalog of the run's organization, at most `maxAgeMs` old. One run requests it, and the others wait. */
   const askCatalog = async (
     caller: Caller,
     priority: CallClass,
@@ -185,12 +185,12 @@ export function simulateCalls(
       }
       if (clock.now() - since > maxWaitOf(caller, priority)) return clock.now() + CATALOG_POLL_MS;
       await clock.sleep(CATALOG_POLL_MS);
-      // After all that happens in this millisecond.
+      // Takes its turn last in this millisecond.
       await clock.turn('~');
     }
   };
 
-  /** The pages of a list, one after the other, with tokens of the key's budget for reads. @returns as `ask` */
+  /** Reads a list's pages in order, with tokens of the key's read budget. @returns as `ask` */
   const askPages = async (caller: Caller & { pages: number }, index: number): Promise<number | undefined> => {
     const { run } = caller;
     const { callMs, pages = 1 } = durationsOf(run);

@@ -7,29 +7,29 @@ import { CATALOG_TTL_MS, type Caller, callerId, simulateCalls } from './simulate
 import { createTaskSimulation } from './simulate-tasks.ts';
 import { virtualClock } from './virtual-clock.ts';
 
-/** What becomes of a run. All instants are epoch ms. */
+/** The result of a simulated run. Instants are epoch ms. */
 export interface SimulatedRun {
   readonly run: ForecastRun;
-  /** A worker takes it. */
+  /** When a worker takes it. */
   readonly begun: number;
-  /** Its files are made. */
+  /** When its files are made. */
   readonly ready: number;
   readonly delivered: number;
   readonly late: boolean;
-  /** Tokens that it takes itself, its catalog included. */
+  /** Number of tokens that it uses itself, including for its catalog. */
   readonly tokens: number;
 }
 
 export interface SimulatedKey {
   readonly key: string;
   readonly limits: BudgetLimits;
-  /** Tokens taken, by the beginning of the minute, ascending; those of each organization beside them. */
+  /** Tokens taken, by start of the minute, ascending, in total and by organization. */
   readonly minutes: readonly {
     readonly at: number;
     readonly tokens: number;
     readonly byOrg: ReadonlyMap<string, number>;
   }[];
-  /** The first minute in which a call of a run finds no token; undefined if none has to wait. */
+  /** The first minute in which a run's call finds no token; undefined if none has to wait. */
   readonly fullAt: number | undefined;
 }
 
@@ -38,39 +38,39 @@ export interface Simulation {
   readonly keys: readonly SimulatedKey[];
 }
 
-/** What is simulated beside the runs. */
+/** What is simulated besides the runs. */
 export interface ForecastTasks {
   readonly tasks: readonly ForecastTask[];
-  /** Epoch ms; checks that would begin later are not made. */
+  /** Epoch ms. Checks that would begin later are not made. */
   readonly to: number;
 }
 
-/** Calls of one run, or of one preparation, that are in flight or queued at once. */
+/** Calls of one run or preparation that are in flight or queued at once. */
 const CONCURRENT_CALLS = 4;
-/** The catalog of a prepared run outlives the beginning of its slot by this. */
+/** A prepared run's catalog must outlive the start of its slot by this. */
 const CATALOG_MARGIN_MS = 15 * MINUTE_MS;
-/** Between two looks at the slots to prepare. */
+/** How often to look for slots to prepare, ms. */
 const ROUND_INTERVAL_MS = 10 * SECOND_MS;
-/** A preparation without a token looks again after this. */
+/** A preparation without a token tries again after this, ms. */
 const MAX_TOKEN_WAIT_MS = 30 * SECOND_MS;
 
 interface Job extends WaitingRun, Caller {
   readonly run: ForecastRun;
-  /** Pages of its lists that it has. */
+  /** Number of pages of its lists that were read. */
   pages: number;
-  /** Calls whose answers it has, by their index. */
+  /** Indexes of the calls that were answered. */
   readonly answered: Set<number>;
   begun: number | undefined;
   result: SimulatedRun | undefined;
-  /** Epoch ms at which its preparation goes on. */
+  /** When its preparation continues, epoch ms. */
   prepareAt: number;
 }
 
 /**
- * Runs these slots and tasks on a virtual clock. They share the key's budget, which starts full, with nobody else: no runs on
- * demand, backfills and failures. Makes no call.
+ * Simulates these slots and tasks on a virtual clock. The key's budget starts full, and nobody else uses it: there are
+ * no on-demand runs, backfills or failures. Makes no real call.
  *
- * @param limits by key
+ * @param limits limits by key
  * @param to checks that would begin later are not made
  */
 export async function simulateRuns(
@@ -91,14 +91,14 @@ export async function simulateRuns(
     }),
   );
 
-  /** @returns until when the run snoozes; undefined with all answers */
+  /** @returns until when the run snoozes; undefined once all calls are answered */
   const fetchCalls = async (job: Job): Promise<number | undefined> => {
     const snoozed = assumptions.catalogs === 'cached' ? undefined : await askCatalog(job, 'scheduled');
     if (snoozed !== undefined) return snoozed;
     const snoozes: number[] = [];
     const missing = [...job.run.calls.entries()].filter(([index]) => !job.answered.has(index));
     await forEachWithConcurrency(missing, CONCURRENT_CALLS, async ([index, call]) => {
-      // A snooze starts nothing new, and lets the others finish.
+      // A run that will snooze starts no new calls, but lets the current ones finish.
       if (snoozes.length > 0) return;
       const until = call.kind === 'list' ? await askPages(job, index) : await askReport(job, call, index, 'scheduled');
       if (until === undefined) job.answered.add(index);
@@ -158,7 +158,7 @@ export async function simulateRuns(
   };
   const open = async (at: number, opened: readonly Job[]): Promise<void> => {
     await clock.sleep(at - clock.now());
-    // Before all runs that come back.
+    // Takes its turn before all runs that return.
     await clock.turn('');
     for (const job of opened) {
       line.add(job);
@@ -166,7 +166,7 @@ export async function simulateRuns(
     }
   };
 
-  /** One pass over the calls of a slot that can be made now. @returns whether its key has no token */
+  /** Makes one pass over a slot's calls that can be made now. @returns whether its key has no token left */
   const prepare = async (job: Job, until: number): Promise<boolean> => {
     const { calls, begins } = job.run;
     const waits: number[] = [];
@@ -184,7 +184,7 @@ export async function simulateRuns(
     const later = calls.flatMap(({ preparedFrom: from }, index) =>
       from === undefined || job.answered.has(index) ? [] : [from],
     );
-    // The last step: a catalog that lives until the slot.
+    // The last step: a catalog that stays valid until the slot.
     const oldest = begins + CATALOG_MARGIN_MS - CATALOG_TTL_MS;
     if (later.length === 0 && waits.length === 0 && clock.now() < until) {
       if (clock.now() <= oldest) later.push(oldest + 1);

@@ -4,18 +4,18 @@ import type { ForecastTask } from './forecast-run.ts';
 import type { Caller, simulateCalls } from './simulate-calls.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** Rounds for readings and for corrections begin this long after the last one. */
+/** Time from one round for readings and corrections to the next, ms. */
 const ROUND_INTERVAL_MS = MINUTE_MS;
-/** A reading waits for a token for so long in one round. */
+/** How long a reading waits for a token in one round, ms. */
 const READING_WAIT_MS = MINUTE_MS;
 /** Calls of one check that are in flight at once. */
 const CONCURRENT_CALLS = 4;
 
 /**
- * Readings and checks on a virtual clock, after the rules of their rounds.
+ * Simulates readings and checks on a virtual clock, by the rules of their rounds.
  *
  * @param to checks that would begin later are not made
- * @param isPreparing whether calls are to be made before a slot of this key
+ * @param isPreparing whether a slot of this key has calls to prepare
  */
 export function createTaskSimulation(
   clock: VirtualClock,
@@ -46,7 +46,7 @@ export function createTaskSimulation(
     }
   };
 
-  /** By organization: one check is made after the other. */
+  /** By organization: its checks are made one after the other. */
   const lines = new Map<string, Promise<void>>();
   const compare = async (task: ForecastTask, caller: Caller): Promise<void> => {
     const missing = new Set(Array.from({ length: task.calls }, (_, index) => index));

@@ -3,31 +3,31 @@ import type { RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 
-/** Days whose forecasts are compared with the deliveries. */
+/** For how many days forecasts are compared with deliveries. */
 const COMPARED_DAYS = 30;
 const KEPT_MS = (COMPARED_DAYS + 1) * DAY_MS;
-/** One process makes the forecasts of this time. */
+/** For this long, only one process makes the forecasts. */
 const CLAIM_MS = 4 * MINUTE_MS;
 
-/** Forecasts of runs, made minutes before their slots. All of them can be lost. */
+/** Forecasts of runs, made minutes before their slots. Losing them does no harm. */
 export type StoredForecasts = ReturnType<typeof redisForecasts>;
 
-/** Throws `redis.unreachable`. */
+/** Stores forecasts in Redis. Throws `redis.unreachable`. */
 export function redisForecasts(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   const dayOf = (at: number): string => isoInstant(at).slice(0, 10);
   return {
-    /** Takes the next minutes for this process; false where another one has them. */
+    /** Claims the next minutes' forecasts for this process. False if another process has them. */
     claim: mapped(async () => (await redis.set(keys.forecastClaim, '1', 'PX', CLAIM_MS, 'NX')) === 'OK'),
-    /** By run of a slot on the day of `at`: when it was to be delivered, epoch ms, and whether that was compared. */
+    /** By run of a slot on the day of `at`: the expected delivery, epoch ms, and whether it was compared. */
     ofDay: mapped(async (at: number) => {
       const stored = Object.entries(await redis.hgetall(keys.forecasts(dayOf(at))));
       return new Map(
         stored.map(([run, text]) => [run, { at: Number.parseInt(text, 10), isCompared: text.endsWith('=') }]),
       );
     }),
-    /** The first forecast of a run stays. */
+    /** Stores a run's forecast. The first one stays. */
     put: mapped(async (run: string, slot: number, delivered: number) => {
       await redis.hsetnx(keys.forecasts(dayOf(slot)), run, Math.round(delivered));
       await redis.pexpire(keys.forecasts(dayOf(slot)), KEPT_MS);
@@ -41,7 +41,7 @@ export function redisForecasts(redis: RedisClient, { prefix }: { readonly prefix
       await redis.hincrby(errors, 'ms', Math.round(errorMs));
       await redis.pexpire(errors, KEPT_MS);
     }),
-    /** Ms between forecast and delivery, the mean of the last 30 days; null without any. */
+    /** Mean difference between forecast and delivery in the last 30 days, ms; null without any. */
     meanErrorMs: mapped(async (now: number) => {
       const days = Array.from({ length: COMPARED_DAYS }, (_, index) => dayOf(now - index * DAY_MS));
       const found = await Promise.all(days.map((day) => redis.hgetall(keys.forecastErrors(day))));

@@ -6,21 +6,21 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock whose time passes only while everybody sleeps by it, and then at once. */
+/** A clock whose time passes only when everybody is asleep, and then jumps to the next wake-up. */
 export interface VirtualClock extends SteadyClock {
   /**
-   * Resolves when everybody sleeps or waits for a turn, and this name is the first of those that wait. So what happens in
-   * the same millisecond happens in the order of names, and not in that of promises.
+   * Resolves when everybody sleeps or waits for a turn, and this name is the first of those waiting. So events of the
+   * same millisecond happen in the order of names, not in the order of promises.
    */
   turn(name: string): Promise<void>;
-  /** Wakes the sleepers in the order of their instants, until nobody sleeps. */
+  /** Wakes the sleepers in the order of their times, until nobody sleeps. */
   run(): Promise<void>;
 }
 
 /** @param start epoch ms */
 export function virtualClock(start: number): VirtualClock {
   let now = start;
-  /** The next one is the last; of equal instants the one that came first. */
+  /** Sorted so that the next sleeper is last. Of sleepers with equal times, the one that came first is next. */
   const sleepers: Sleeper[] = [];
   const turns: { readonly name: string; readonly begin: () => void }[] = [];
   const firstTurn = () => {
@@ -63,7 +63,7 @@ export function virtualClock(start: number): VirtualClock {
       }),
     run: async () => {
       for (;;) {
-        // What the last one to wake does by promises alone is over then.
+        // By then, everything that the last woken sleeper does by promises alone has happened.
         await setImmediate();
         const turn = firstTurn();
         if (turn !== undefined) {

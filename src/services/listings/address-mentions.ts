@@ -5,7 +5,7 @@ import { addressKey, canonicalDomain } from '../../definitions/allow-lists/recip
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { positionOf, type SourceFile, type SourceNode, type ValuePath } from '../../definitions/yaml/source-file.ts';
 
-/** A place in the definitions that names an address. */
+/** A place in the definitions where an address occurs. */
 export const mentionSchema = z
   .object({
     org: z.string(),
@@ -18,8 +18,8 @@ export const mentionSchema = z
 export type Mention = z.infer<typeof mentionSchema>;
 
 /**
- * Where definitions name an address, in any spelling: as recipient, owner, person, approver or in an allow-list, also by its
- * domain there, and in the list files of split reports.
+ * Finds where definitions mention an address, in any spelling: as recipient, owner, person, approver, or in an
+ * allow-list (there also by its domain), and in the list files of split reports.
  */
 export async function findMentions(
   address: string,
@@ -73,7 +73,7 @@ function* scalarsOf(node: SourceNode | undefined, source: SourceFile, path: Valu
 const fieldText = (path: ValuePath): string =>
   path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${part}`)).join('');
 
-/** The first line of a list file that names both; 1 where it cannot be read any more. */
+/** The first line of a list file that names both; 1 if the file can no longer be read. */
 async function lineOf(path: string, value: string, key: string): Promise<number> {
   const lines = (await readFile(path, 'utf8').catch(() => '')).split(/\r\n|\n|\r/);
   return (

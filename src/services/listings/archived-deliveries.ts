@@ -11,19 +11,19 @@ import type { RunCursor } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { type ArchivedDeliveries, type ReceivedDelivery, recipientTerm } from './received.ts';
 
-/** What a manifest says of its run. It never changes. */
+/** What a manifest says about its run. It never changes. */
 interface Summary {
   readonly title: string;
   readonly period: Period;
-  /** Epoch ms. */
+  /** When the files were made, epoch ms. */
   readonly madeAt: number;
 }
 
-/** Runs that are read at once. */
+/** Runs read at the same time. */
 const CONCURRENCY = 16;
-/** Summaries in memory: of the runs of some years. */
+/** Summaries kept in memory: enough for the runs of some years. */
 const CACHE_SIZE = 50_000;
-/** Runs of a page whose deliveries are read. */
+/** How many runs' deliveries to read for one page. */
 const MAX_READ = 2_000;
 
 export function createArchivedDeliveries({
@@ -47,7 +47,7 @@ export function createArchivedDeliveries({
   return {
     list: async ({ orgs, to, begins, report, reports, state, after, limit }) => {
       let error: ErrorJson | undefined;
-      /** A run that cannot be read must not hide the others, and is named. */
+      /** An unreadable run must not hide the others. Its name is reported. */
       const ifReadable = async <T>(run: StoredRun, read: () => Promise<T>): Promise<T | undefined> =>
         read().catch((thrown: unknown) => {
           const found = toDocketError(thrown);
@@ -79,7 +79,7 @@ export function createArchivedDeliveries({
       let read = 0;
       for (const batch of batchesOf(candidates, CONCURRENCY)) {
         const found = await mapWithConcurrency(batch, CONCURRENCY, async ({ run, madeAt }) =>
-          // What has a record was listed with it.
+          // A run with a record was already listed.
           (await runs.get(run.id)) === undefined ? ifReadable(run, () => archivedRows(run, madeAt)) : [],
         );
         for (const [index, { run, title, period, madeAt }] of batch.entries()) {
@@ -102,7 +102,7 @@ export function createArchivedDeliveries({
 const isOlder = (one: RunCursor, other: RunCursor): boolean =>
   one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.id < other.id);
 
-/** A complete address means that one alone. */
+/** A complete address matches only itself. */
 function matcher(to: string | undefined): (recipient: string) => boolean {
   if (to === undefined) return () => true;
   const key = addressKey(to.trim());
@@ -111,7 +111,7 @@ function matcher(to: string | undefined): (recipient: string) => boolean {
     key === undefined ? recipientTerm(recipient).includes(part) : recipientTerm(recipient) === key;
 }
 
-/** The deliveries of a run as its archive names them, with the last answer of each server. */
+/** A run's deliveries as its archive names them, with the last reply of each server. */
 async function archivedRows({ files }: StoredRun, madeAt: number): Promise<readonly DeliveryRow[]> {
   const [manifest, archivedStates, receipts, attempts] = await Promise.all([
     readManifest(files),
@@ -125,7 +125,7 @@ async function archivedRows({ files }: StoredRun, madeAt: number): Promise<reado
     if (archived === undefined) return [];
     const mine = attempts.filter(({ delivery }) => delivery === row.id);
     const decisions = mine.flatMap(({ decision }) => decision ?? []);
-    // An attempt without a result has been interrupted.
+    // An attempt without a result was interrupted.
     const state = archived.state === 'sending' ? 'unknown' : archived.state;
     const { epoch, detail } = archived;
     return [{ ...row, epoch, detail, state, at: mine.at(-1)?.at ?? madeAt, decisions }];

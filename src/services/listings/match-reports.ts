@@ -4,19 +4,19 @@ import type { Definitions } from '../../definitions/load/load-definitions.ts';
 /** The definitions that name reports and organizations. */
 export type Titles = Pick<Definitions, 'reports' | 'sources' | 'orgs'>;
 
-/** A report that a search has found. */
+/** A report found by a search. */
 export interface FoundReport {
   readonly org: string;
   readonly report: string;
-  /** Null for a report that is no longer defined here, and for one without a valid version. */
+  /** Null if the report is no longer defined here, or has no valid version. */
   readonly title: string | null;
 }
 
 /**
- * The reports that contain each of the words, in any case, in their id, their title, or the id or name of their organization;
- * by organization and id.
+ * Finds the reports that contain each of the words, in any case, in their id or title, or in the id or name of their
+ * organization. Sorted by organization and id.
  *
- * @param recorded further reports, `org/report`: those with runs
+ * @param recorded further reports, `org/report`, that have runs
  */
 export function matchReports(
   words: readonly string[],
@@ -25,7 +25,7 @@ export function matchReports(
 ): readonly FoundReport[] {
   const { reports, sources, orgs } = jobs;
   const names = new Set([...reports.keys(), ...recorded]);
-  // A file with errors is a report as well.
+  // A file with errors counts as a report too.
   for (const name of sources.keys()) if (name.includes('/')) names.add(name);
   const wanted = words.map(anyCase);
   const found: FoundReport[] = [];
@@ -38,8 +38,8 @@ export function matchReports(
   return found;
 }
 
-/** The words of a filter. */
+/** The words in a filter. */
 export const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean);
 
-/** For titles, which are no addresses: all letters, not those of ASCII alone. */
+/** For titles, which may contain non-ASCII letters: folds the case of all letters. */
 const anyCase = (text: string): string => foldText(text).toLowerCase();

@@ -3,16 +3,16 @@ import { foldText } from '../../base/text/fold.ts';
 import { parsePeriod, resolvePeriod } from '../../definitions/periods/period.ts';
 import type { DayRange } from '../../run/run-record.ts';
 
-/** Days with the name of their period. */
+/** Days, with the name of their period. */
 export type NamedDays = DayRange & { readonly label: string };
 
-/** A text without the words that name a period. */
+/** A text, separated into the period that it names and the remaining words. */
 interface PeriodWords {
-  /** In the form of `foldText`. */
+  /** The other words, in the form of `foldText`. */
   readonly words: readonly string[];
-  /** All words: a report may be called after a month. */
+  /** All words, because a report may be named after a month. */
   readonly allWords: readonly string[];
-  /** The days that the text names. */
+  /** The days that the text names; null if it names none. */
   readonly period: NamedDays | null;
 }
 
@@ -45,7 +45,7 @@ export function findPeriod(text: string, now: number): PeriodWords {
   return { words: allWords, allWords, period: null };
 }
 
-/** A period as `--period` takes it, or a month, week or quarter such as `october`, `w46`. Throws `usage.invalid`. */
+/** Parses a period as in `--period`, or a month, week or quarter such as `october`, `w46`. Throws `usage.invalid`. */
 export function parseDays(text: string, now: number): NamedDays {
   const { words, period } = findPeriod(text, now);
   if (period !== null && words.length === 0) return period;
@@ -84,7 +84,7 @@ function monthOf(typed: string): number | undefined {
   return index < 0 ? undefined : index + 1;
 }
 
-/** In this year, or in the last one where it has not begun yet; undefined where no year has it (W53). */
+/** The period in this year, or in the last year if it has not begun yet. Undefined if neither year has it (W53). */
 function latest(spelling: (year: number) => string, year: string | undefined, now: number): NamedDays | undefined {
   const thisYear = new Date(now).getUTCFullYear();
   const today = new Date(now).toISOString().slice(0, 10);

@@ -13,9 +13,9 @@ import type { Deployment } from '../deployment/deployment.ts';
 import { type DeliveredContent, deliveredContent } from './delivered-content.ts';
 
 export interface ReceivedFilter {
-  /** Visible organizations. */
+  /** The visible organizations. */
   readonly orgs: readonly string[] | '*';
-  /** An address in any case, or a part of one or of the location of files. */
+  /** An address in any case, or part of an address or a file location. */
   readonly to?: string | undefined;
   /** Only of runs whose period begins on one of these days. */
   readonly begins?: DayRange | undefined;
@@ -23,32 +23,35 @@ export interface ReceivedFilter {
   /** Only of these reports, `org/report`. */
   readonly reports?: readonly string[] | undefined;
   readonly state?: DeliveryState | undefined;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string | undefined;
-  /** Maximum number of runs to read, newest first. */
+  /** How many runs to read at most, newest first. */
   readonly limit: number;
 }
 
-/** A delivery with what it was about. */
+/** A delivery with its report's title and content. */
 export interface ReceivedDelivery {
   readonly row: DeliveryRow;
   readonly period: Period;
-  /** Of the definition that the run used; null, as `content`, where that has expired or cannot be read. */
+  /** From the definition that the run used. Null, like `content`, if that has expired or cannot be read. */
   readonly title: string | null;
   readonly content: DeliveredContent | null;
-  /** Present where only the archive has the run: there is no page of it, and nothing to decide. */
+  /** Set if only the archive has the run: it has no page, and nothing can be decided. */
   readonly archived?: true;
 }
 
-/** `next` is null on the last page; an empty page need not be the last. */
+/** `next` is null on the last page. A page may be empty without being the last. */
 export interface ReceivedPage {
   readonly deliveries: readonly ReceivedDelivery[];
   readonly next: string | null;
-  /** Why older deliveries in the archive are missing; undefined where none are. */
+  /** Why older deliveries from the archive are missing; undefined if none are. */
   readonly error?: ErrorJson | undefined;
 }
 
-/** Deliveries of runs that Redis no longer has. Nothing is indexed: an answer ends when its run leaves the archive. */
+/**
+ * Finds deliveries of runs that Redis no longer has. Nothing is indexed: an entry disappears when its run leaves the
+ * archive.
+ */
 export interface ArchivedDeliveries {
   /** Newest first. @param after `createdAt` is when the files were made. Throws `archive.unreachable`. */
   list(filter: Omit<ReceivedFilter, 'after'> & { readonly after?: RunCursor | undefined }): Promise<ArchivedPage>;
@@ -58,7 +61,7 @@ export interface ArchivedPage {
   readonly deliveries: readonly ReceivedDelivery[];
   /** Null on the last page. */
   readonly next: RunCursor | null;
-  /** Why a run could not be read; undefined where all could. */
+  /** Why a run could not be read; undefined if all could. */
   readonly error: ErrorJson | undefined;
 }
 
@@ -66,13 +69,13 @@ export interface ReceivedPorts extends Deployment {
   readonly archivedDeliveries: ArchivedDeliveries;
 }
 
-/** Recipients of a filter: the runs of each are one index. */
+/** Most recipients for one filter, because the runs of each are a separate index. */
 const MAX_RECIPIENTS = 500;
 
 /**
- * Who got what: the deliveries to matching recipients by run, newest first, in all states; those of runs that Redis has first,
- * then those that the archive alone has. Throws `usage.invalid` for an
- * invalid cursor, and for a text that matches too many recipients.
+ * Lists who received what: deliveries in all states to matching recipients, by run, newest first. Runs that Redis has
+ * come first, then those that only the archive has. Throws `usage.invalid` for an invalid cursor, and for a text that
+ * matches too many recipients.
  */
 export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts): Promise<ReceivedPage> {
   const { orgs, to, begins, report, reports, state, limit } = filter;
@@ -98,10 +101,10 @@ export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts)
   return withArchived(deliveries, { ...filter, after: undefined, limit: left }, ports);
 }
 
-/** Begins the cursor of a page that the archive continues. */
+/** Begins the cursor of a page that continues in the archive. */
 const ARCHIVED = 'a';
 
-/** These deliveries, and those that only the archive has. An archive that cannot be read hides none of the others. */
+/** Adds deliveries that only the archive has. An unreadable archive does not hide the others. */
 async function withArchived(
   deliveries: readonly ReceivedDelivery[],
   filter: Parameters<ArchivedDeliveries['list']>[0],
@@ -118,7 +121,7 @@ async function withArchived(
   }
 }
 
-/** The names of `RunFilter.recipients` for a text. Throws `usage.invalid` for too many. */
+/** The names, for `RunFilter.recipients`, that match a text. Throws `usage.invalid` for too many. */
 export async function findNames(
   text: string,
   orgs: readonly string[] | '*',
@@ -134,14 +137,14 @@ export async function findNames(
   });
 }
 
-/** A complete address means this one alone: `board@acme.example` is a part of `keyboard@acme.example`. */
+/** A complete address matches only itself: `board@acme.example` is also part of `keyboard@acme.example`. */
 export function exactOr(text: string, found: readonly IndexedRecipient[]): readonly IndexedRecipient[] {
   const key = addressKey(text);
   const exact = found.filter(({ recipient }) => recipient === key);
   return exact.length > 0 ? exact : found;
 }
 
-/** The name of the recipient in `RunFilter.recipients`. */
+/** The recipient's name in `RunFilter.recipients`. */
 export const nameOf = ({ org, recipient }: DeliveryRow): string => `${org}/${recipientTerm(recipient)}`;
 
 /** The matching deliveries of runs, in the order of the runs. */
@@ -174,7 +177,7 @@ export async function deliveriesOf(
   return each.flat();
 }
 
-/** Undefined as well where this version of Docket cannot read the definition: the listing then shows less. */
+/** Also undefined if this version of Docket cannot read the definition: the listing then shows less. */
 const readableDefinition = (run: RunRecord, definitions: DefinitionStore) =>
   findFrozenDefinition(run, definitions).then(
     (frozen) => frozen?.definition,
@@ -185,9 +188,10 @@ const readableDefinition = (run: RunRecord, definitions: DefinitionStore) =>
   );
 
 /**
- * The recipient as the index of recipients has it; `recipient-index.lua` has the same rule. Lower case, ASCII letters only.
- * Of the location of files what precedes the first part of its path that holds a digit, because a location usually names
- * the period and would otherwise be a new recipient each time: `s3://reports/acme/2026-W46/` is `s3://reports/acme`.
+ * The recipient's form in the index of recipients; `recipient-index.lua` has the same rule. Lower case, for ASCII
+ * letters only. For a file location, only what precedes the first path part with a digit: a location usually names the
+ * period, and would otherwise count as a new recipient each time. `s3://reports/acme/2026-W46/` becomes
+ * `s3://reports/acme`.
  */
 export function recipientTerm(recipient: string): string {
   const text = asciiLowerCase(recipient);

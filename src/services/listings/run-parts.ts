@@ -4,19 +4,19 @@ import { matchReports, type Titles, wordsOf } from './match-reports.ts';
 import { parseDays } from './period-words.ts';
 import { findNames } from './received.ts';
 
-/** Filters of a listing of runs that match parts, as somebody wrote them. */
+/** Filters for a listing of runs that match in parts, as a user wrote them. */
 export interface RunParts {
-  /** Words of the report's id or title, or of its organization's id or name, in any case. */
+  /** Words in the report's id or title, or in its organization's id or name, in any case. */
   readonly match?: string | undefined;
-  /** An address in any case, or a part of one or of the location of files. */
+  /** An address in any case, or part of an address or a file location. */
   readonly to?: string | undefined;
-  /** A part of the code of the run's error. */
+  /** Part of the code of the run's error. */
   readonly error?: string | undefined;
-  /** Runs match whose period begins in this one. */
+  /** Only runs whose period begins within this period. */
   readonly period?: string | undefined;
 }
 
-/** Throws `usage.invalid` for a text that is no period, and for one that matches too many recipients. */
+/** Throws `usage.invalid` for a text that is not a period, or that matches too many recipients. */
 export async function runPartsFilter(
   { match, to, error, period }: RunParts,
   orgs: readonly string[] | '*',

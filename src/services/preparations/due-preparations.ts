@@ -3,34 +3,34 @@ import type { FrozenDefinition } from '../../queue/definitions/definition-store.
 import { reportSchedules } from '../../queue/schedules/report-schedules.ts';
 import { runId } from '../../run/run-order.ts';
 
-/** A slot whose calls may be made now. All instants are epoch ms. */
+/** A slot whose calls may be made now. Instants are epoch ms. */
 export interface DuePreparation {
   readonly report: FrozenDefinition;
   /** Id of its run, which is opened at the slot. */
   readonly run: string;
   readonly slot: number;
-  /** When the run begins: later than the slot by its jitter. */
+  /** The slot plus its jitter. */
   readonly begins: number;
-  /** From when calls are made: `prepare` before `begins`, and after the slot before. */
+  /** When calls may begin: `prepare` before `begins`, but after the previous slot. */
   readonly from: number;
 }
 
-/** The longest jitter. */
+/** The longest possible jitter. */
 const MAX_JITTER_MS = HOUR_MS;
-/** A report without a slot to prepare is not looked at for this long: its slots change with its definition only. */
+/** How long a report without a slot to prepare is skipped. Its slots only change with its definition. */
 const MAX_QUIET_MS = 5 * MINUTE_MS;
 
-/** A slot of a report with the instant at which its run begins; of schedules with the same slot the first one decides. */
+/** A slot of a report, and when its run begins. If several schedules have the slot, the first one decides. */
 interface BeginningSlot {
   readonly slot: number;
   readonly begins: number;
-  /** Ms; undefined: the slot is not prepared. */
+  /** Undefined: the slot is not prepared. In ms. */
   readonly prepareMs: number | undefined;
   /** Ms after the slot within which readers expect the report; undefined without `late_after`. */
   readonly lateAfterMs: number | undefined;
 }
 
-/** The slots of a report whose runs begin after `after`, up to `upTo`, ascending. */
+/** A report's slots whose runs begin after `after` and up to `upTo`, ascending. */
 export function beginningSlots(report: FrozenDefinition, after: number, upTo: number): readonly BeginningSlot[] {
   const { schedule } = report.definition;
   const found = new Map<number, BeginningSlot>();
@@ -54,7 +54,7 @@ const longestPrepareMs = ({ definition: { schedule } }: FrozenDefinition): numbe
 /** Whether any slot of the report is prepared. */
 export const isPrepared = (report: FrozenDefinition): boolean => longestPrepareMs(report) > 0;
 
-/** Finds the slots that may be prepared now, the next ones first; remembers until when a report has none. */
+/** Finds the slots that may be prepared now, the next ones first. Remembers how long each report has none. */
 export function createDuePreparations(): (
   reports: readonly FrozenDefinition[],
   now: number,
@@ -62,7 +62,7 @@ export function createDuePreparations(): (
   const quiet = new WeakMap<FrozenDefinition, { readonly since: number; readonly until: number }>();
   const dueOf = (report: FrozenDefinition, now: number): readonly DuePreparation[] => {
     const known = quiet.get(report);
-    // A clock that was set back may be before a slot that was found to be over.
+    // After the clock was set back, it may be before a slot that was considered over.
     if (known !== undefined && known.since <= now && now < known.until) return [];
     const { org, report: id } = report.definition;
     const slots = beginningSlots(report, now - MAX_QUIET_MS, now + longestPrepareMs(report) + MAX_QUIET_MS);
@@ -86,12 +86,12 @@ export function createDuePreparations(): (
       .sort((one, other) => one.begins - other.begins || (one.run < other.run ? -1 : 1));
 }
 
-/** How far ahead (ms) the next run of a report is searched at once. */
+/** How far ahead (ms) a report's next run is searched for at once. */
 const SEARCHED_MS = 15 * MINUTE_MS;
 
 /**
- * When preparations of a key take no more tokens: two windows before the next run that begins on it, so that all tokens of the
- * key have returned by then. Reports without `prepare` count, too. At most a minute ahead: ask again then.
+ * Until when preparations with a key may take tokens: two windows before the next run that begins with it, so that all
+ * tokens have returned by then. Includes reports without `prepare`. Looks at most a minute ahead: call it again then.
  */
 export function createTokensFreeAt(): (reports: readonly FrozenDefinition[], now: number, windowMs: number) => number {
   const known = new WeakMap<

@@ -15,14 +15,14 @@ import { preparedCalls } from '../../plan/prepare.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import { planRun } from '../definitions/plan-run.ts';
 
-/** What will be prepared of a slot. Plain data. */
+/** What will be prepared for a slot. Plain data. */
 export type PreparationView = NonNullable<ExplainDocument['prepare']>;
 
-/** Slots among which a prepared one is searched. */
+/** How many slots to search for a prepared one. */
 const SEARCHED_SLOTS = 20;
-/** Slots of which one must have calls to prepare. */
+/** How many prepared slots to search for one with calls to prepare. */
 const COMPARED_SLOTS = 3;
-/** Below this, seconds, the service may still serve an answer of before the end of the day. */
+/** Below this many seconds, the service may still return a response from before the end of the day. */
 const SHORT_DATA_READY_S = 61 * 60;
 
 function preparedSlots(definition: Definition, settings: OrgSettings, now: number): readonly Slot[] {
@@ -52,13 +52,13 @@ function viewSlot(
   };
 }
 
-/** What will be prepared of the next slot with `prepare`; undefined without one. Throws `plan.invalid`. */
+/** What will be prepared for the next slot with `prepare`; undefined if there is none. Throws `plan.invalid`. */
 export function viewPreparation(frozen: FrozenDefinition, catalog: Catalog, now: number): PreparationView | undefined {
   const [slot] = preparedSlots(frozen.definition, frozen.settings, now);
   return slot && viewSlot(frozen, slot, catalog);
 }
 
-/** Warnings about `prepare` of valid reports. Without a catalog only what the periods say. */
+/** Warnings about `prepare` in valid reports. Without a catalog, only those that follow from the periods. */
 export function preparationWarnings(
   { value: definition, source, lost }: PartialValue<Definition>,
   settings: OrgSettings,
@@ -93,7 +93,7 @@ function hasPreparedCalls(
     try {
       return viewSlot({ definition, settings }, slot, catalog).calls > 0;
     } catch (thrown) {
-      // `docket check` shows the errors of the plan elsewhere: no second diagnostic.
+      // `docket check` already reports errors of the plan, so no second diagnostic is needed.
       if (toDocketError(thrown).code === 'plan.invalid') return true;
       throw thrown;
     }
@@ -108,7 +108,7 @@ function hasPreparedCalls(
   });
 }
 
-/** A `data_ready` below which a prepared answer may be older than the figures. */
+/** Warnings about a `data_ready` so short that a prepared response may be older than the figures. */
 export function dataReadyWarnings(source: SourceFile | undefined, { data_ready }: OrgSettings): Diagnostic[] {
   if (source === undefined || data_ready === undefined || data_ready >= SHORT_DATA_READY_S) return [];
   return [

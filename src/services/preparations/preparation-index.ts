@@ -10,42 +10,42 @@ const statusSchema = z.object({
   report: z.string(),
   /** The scheduled instant, epoch ms. */
   slot: epochMsSchema,
-  /** When the run begins: later than the slot by its jitter. */
+  /** The slot plus its jitter. */
   begins: epochMsSchema,
   /** Fingerprint of the API key. */
   key: z.string(),
   digest: z.string(),
-  /** Calls of the whole plan. */
+  /** Number of calls in the whole plan. */
   calls: count,
-  /** Calls whose answers are stored. */
+  /** Number of calls whose responses are stored. */
   prepared: count,
   /** When the first of them was answered; null without any. */
   since: epochMsSchema.nullable(),
-  /** When calls are to be made next, epoch ms; while they wait for a token, soon. */
+  /** When to make the next calls, epoch ms. Soon, if they only wait for a token. */
   next: epochMsSchema,
-  /** Nothing is left to do before the slot. */
+  /** Whether nothing is left to do before the slot. */
   complete: z.boolean(),
 });
-/** How far the preparation of a slot has come. */
+/** The progress of a slot's preparation. */
 export type PreparationStatus = Readonly<z.infer<typeof statusSchema>>;
 
-/** The state of a slot is kept for this long, ms; its stored answers, too. */
+/** How long a slot's state and its stored responses are kept, ms. */
 export const PREPARATION_TTL_MS = DAY_MS;
 
-/** What the processes share about preparations. All of it can be lost: the calls are then made again, or by the run. */
+/** What processes share about preparations. If it is lost, the calls are made again, or by the run. */
 export interface PreparationIndex {
-  /** By run. */
+  /** The preparations, by run. */
   statuses(): Promise<ReadonlyMap<string, PreparationStatus>>;
   put(run: string, status: PreparationStatus): Promise<void>;
   remove(runs: readonly string[]): Promise<void>;
-  /** Takes the slot for this process; false while another one has it. It may be repeated with the same `by`. */
+  /** Claims the slot for this process. False while another process has it. May be repeated with the same `by`. */
   claim(run: string, by: string, ttlMs: number): Promise<boolean>;
   release(run: string, by: string): Promise<void>;
-  /** True once a day for a key that the service refuses: the caller reports it. */
+  /** True once a day for a key that the service refuses. The caller then reports it. */
   reportRefusal(key: string): Promise<boolean>;
 }
 
-/** Throws `redis.unreachable`. */
+/** Keeps the index in Redis. Throws `redis.unreachable`. */
 export function redisPreparationIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): PreparationIndex {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);

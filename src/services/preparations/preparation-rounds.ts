@@ -11,26 +11,26 @@ import { createDuePreparations, createTokensFreeAt, type DuePreparation, isPrepa
 import { PREPARATION_TTL_MS, type PreparationIndex, type PreparationStatus } from './preparation-index.ts';
 import { isRefusal, type PreparePorts, type PrepareResult, prepareSlot } from './prepare-slot.ts';
 
-/** Another process goes on with a slot whose process has died. */
+/** Another process continues a slot whose process has died after this time. */
 const CLAIM_TTL_MS = 2 * MINUTE_MS;
-/** After a failed call. */
+/** Delay after a failed call. */
 const RETRY_DELAY_MS = 5 * MINUTE_MS;
-/** While its calls wait for tokens, a slot is continued in the rounds that follow. */
+/** While its calls wait for tokens, a slot is continued in the next rounds. */
 const MAX_TOKEN_WAIT_MS = 30 * SECOND_MS;
 
 export interface PreparationRoundPorts {
   readonly index: PreparationIndex;
-  /** The reports of this process's files. */
+  /** The reports in this process's files. */
   readonly reports: () => readonly FrozenDefinition[];
-  /** By report: the digest of its active version. */
+  /** The digest of each report's active version. */
   readonly activeDigests: () => Promise<ReadonlyMap<string, string>>;
   /** Pauses by `<org>` and `<org>/<report>`. */
   readonly paused: () => Promise<ReadonlyMap<string, unknown>>;
-  /** Fingerprint of an organization's API key; undefined where it cannot be resolved. */
+  /** Fingerprint of an organization's API key; undefined if it cannot be resolved. */
   readonly keyOf: (org: string) => Promise<string | undefined>;
-  /** The settings of a report's organization with the current API key and access control. */
+  /** The settings of a report's organization, with the current API key and access control. */
   readonly settingsNow: (frozen: OrgSettings) => OrgSettings;
-  /** The ports of an organization, whose response store keeps answers for `ttlMs`. */
+  /** An organization's ports. Their response store keeps responses for `ttlMs`. */
   readonly preparePortsOf: (settings: OrgSettings, ttlMs: number) => Promise<PreparePorts>;
   readonly clock: SteadyClock;
   readonly log: Log;
@@ -39,15 +39,15 @@ export interface PreparationRoundPorts {
 
 export type PreparationRounds = ReturnType<typeof createPreparationRounds>;
 
-/** Makes calls of the next slots before their runs begin. A failing slot is logged and does not stop the others. */
+/** Makes calls for the next slots before their runs begin. A failing slot is logged, and does not stop the others. */
 export function createPreparationRounds(ports: PreparationRoundPorts) {
   const { index, clock, log, signal } = ports;
   const processId = randomUUID();
   const findDue = createDuePreparations();
   const tokensFreeAt = createTokensFreeAt();
-  /** By run, after an attempt that could not even begin: when it is tried again, epoch ms. */
+  /** By run, if an attempt could not even begin: when to try again, epoch ms. */
   const retryAt = new Map<string, number>();
-  /** Organizations on whose keys a slot has calls to make. */
+  /** Organizations whose key has calls to make for a slot. */
   let busy: ReadonlySet<string> = new Set();
 
   const find = async (now: number): Promise<readonly DuePreparation[]> => {
@@ -67,21 +67,21 @@ export function createPreparationRounds(ports: PreparationRoundPorts) {
     return new Map(keys.flatMap(([org, key]) => (key === undefined ? [] : [[org, key] as const])));
   };
 
-  /** Whether calls of the slot are to be made now, by what another round or process has found. */
+  /** Whether calls for the slot are due now, judging by what another round or process found. */
   const isOpen = ({ run, report }: DuePreparation, key: string, status: PreparationStatus | undefined, now: number) => {
     if ((retryAt.get(run) ?? 0) > now) return false;
     if (status === undefined || status.digest !== report.definition.digest || status.key !== key) return true;
     return !status.complete && status.next <= now;
   };
 
-  /** @returns whether its key has no token now */
+  /** @returns whether its key has no token left */
   const prepare = async (due: DuePreparation, key: string, until: number): Promise<boolean> => {
     const { report, run, slot, begins } = due;
     const { org, report: id, digest } = report.definition;
     if (!(await index.claim(run, processId, CLAIM_TTL_MS))) return false;
     const settings = ports.settingsNow(report.settings);
     const slotPorts = await ports.preparePortsOf(settings, begins - clock.now() + PREPARATION_TTL_MS);
-    // Read again: it may have been replaced since the round began.
+    // Checked again: the key may have been replaced since the round began.
     if (slotPorts.key !== key) return false;
     const result = await prepareSlot(due, slotPorts, { settings, until, signal });
     if (signal.aborted) return true;
@@ -122,9 +122,9 @@ export function createPreparationRounds(ports: PreparationRoundPorts) {
   };
 
   return {
-    /** Whether a slot on this organization's key has calls to make: corrections wait for them. As of the last round. */
+    /** Whether a slot on this organization's key has calls to make, as of the last round. Corrections wait for them. */
     isDue: (org: string): boolean => busy.has(org),
-    /** One round, one slot after the other. Call it every few seconds, in any number of processes. */
+    /** Runs one round, slot by slot. Call it every few seconds, in any number of processes. */
     round: async (): Promise<void> => {
       const now = clock.now();
       const found = await find(now);
@@ -172,6 +172,6 @@ const failedResult = (error: DocketError): PrepareResult => ({
   failures: [error],
 });
 
-/** The window of a key: the longest of the organizations that share it. */
+/** A key's window: the longest among the organizations that share it. */
 const windowOf = (reports: readonly FrozenDefinition[]): number =>
   Math.max(...reports.map(({ settings }) => (settings.budget?.window ?? MINUTE_MS / 1000) * 1000));

@@ -30,38 +30,41 @@ export type PreparePorts = Pick<
 >;
 
 export interface PrepareContext {
-  /** The current ones: API key and access control. */
+  /** The current settings, with current API key and access control. */
   readonly settings: OrgSettings;
-  /** Epoch ms; no token is taken from then on. */
+  /** Epoch ms from which no token is taken. */
   readonly until: number;
   readonly signal: AbortSignal;
 }
 
 export interface PrepareResult {
-  /** Calls of the whole plan. */
+  /** Number of calls in the whole plan. */
   readonly calls: number;
-  /** Calls whose answers are stored and passed the checks so far. */
+  /** Number of calls whose responses are stored and have passed the checks so far. */
   readonly prepared: number;
   /** When the first of them was answered, epoch ms; null without any. */
   readonly since: number | null;
-  /** `complete`: nothing is left to do. `later`: calls have to wait for `at`. `waiting`: for a token. `full`: for room. */
+  /**
+   * `complete`: nothing is left to do. `later`: calls must wait until `at`. `waiting`: for a token. `full`: for room in
+   * the store.
+   */
   readonly state: 'complete' | 'later' | 'waiting' | 'full';
-  /** Epoch ms at which to go on. */
+  /** When to continue, epoch ms. */
   readonly at: number;
-  /** What failed; the other calls were made. */
+  /** Errors of calls. The other calls were made. */
   readonly failures: readonly DocketError[];
 }
 
 /** Calls of one preparation that are in flight at once. */
 const CONCURRENCY = 4;
-/** A cached catalog is used for this long. */
+/** How long a cached catalog is used. */
 const CATALOG_TTL_MS = HOUR_MS;
-/** The catalog of a prepared run outlives the beginning of its slot by this: runs begin one after the other. */
+/** A prepared run's catalog must outlive the start of its slot by this, because runs begin one after the other. */
 const CATALOG_MARGIN_MS = 15 * MINUTE_MS;
 
 /**
- * Makes calls of a slot before its run begins, and stores the answers for it. Takes tokens only while no run waits for one, and
- * never waits itself: call it again to go on. Opens no run, and leaves no trace but the answers.
+ * Makes calls for a slot before its run begins, and stores the responses for the run. Takes tokens only while no run
+ * waits for one, and never waits: call it again to continue. Opens no run, and leaves nothing but the responses.
  */
 export async function prepareSlot(
   due: DuePreparation,
@@ -128,7 +131,7 @@ export async function prepareSlot(
   let last = await pass(catalog);
   let renewAt: number | undefined;
   if (isDone(last.asked, last.entries) && last.asked.calls.length > 0 && !stopped()) {
-    // The last step. Not earlier than a new catalog lives until the slot.
+    // The last step. It must not come so early that a new catalog would expire before the slot.
     const oldest = begins + CATALOG_MARGIN_MS - CATALOG_TTL_MS;
     if (clock.now() <= oldest) renewAt = oldest + 1;
     else {
@@ -159,11 +162,11 @@ export async function prepareSlot(
     : { ...counts, state: 'later', at: Math.min(...next) };
 }
 
-/** The service refuses the key: every further call would be refused. */
+/** Whether the service refuses the key. Every further call would be refused too. */
 export const isRefusal = (code: DocketError['code']): boolean =>
   code === 'api.unauthorized' || code === 'api.forbidden';
 
-/** The plan of the slot's run and its calls, without the sections that readings will answer. Throws `plan.invalid`. */
+/** Plans the slot's run and its calls, without the sections that readings will cover. Throws `plan.invalid`. */
 function planOf(
   { report, slot, begins }: DuePreparation,
   settings: OrgSettings,
@@ -188,7 +191,7 @@ function planOf(
 const isDone = ({ calls }: PreparedCalls, entries: ReadonlyMap<string, PreparedEntry>): boolean =>
   calls.every(({ call }) => entries.has(call.id));
 
-/** Has no answers, and passes on those of a call. */
+/** A response store that is always empty, and passes on the response of a call. */
 const memoryStore = (receive: (response: CachedResponse) => void): ResponseStore => ({
   get: async () => undefined,
   put: async (_run, _call, response) => {
@@ -205,8 +208,8 @@ interface Prepared extends PlannedRun {
 }
 
 /**
- * Builds the tables whose calls are all answered, with the checks that the run makes. Calls of a table that fails are rejected:
- * the run makes them again.
+ * Builds the tables whose calls are all answered, with the run's own checks. If a table fails, its calls are rejected,
+ * so that the run makes them again.
  */
 async function rejectIncomplete(
   { plan, split, catalog, entries, source }: Prepared,
@@ -228,7 +231,7 @@ async function rejectIncomplete(
     organization: settings.name ?? settings.id,
     catalog,
     calendar: settings,
-    // Only lists write files, and these calls are no lists.
+    // Only lists write files, and these calls are not for lists.
     folder: '',
     responses: {
       get: async (_: string, call: string) => entries.get(call)?.response ?? undefined,

@@ -12,20 +12,20 @@ import type { AskService } from './take-reading.ts';
 
 export type AskPorts = Pick<RunPorts, 'client' | 'key' | 'budget' | 'catalogs' | 'clock'>;
 
-/** The waiters of these rounds in the queues of the budget; no other rounds have this id. */
+/** These rounds' waiters in the queues of the budget. No other rounds have this id. */
 interface Rounds {
   readonly roundsId: string;
 }
 
-/** Longest wait for a token in one round, ms; the next round asks again, from the same position of the queue. */
+/** Longest wait for a token in one round, ms. The next round continues at the same position in the queue. */
 const MAX_TOKEN_WAIT_MS = 60_000;
 
-/** A catalog that lacks something of `readings` is requested again once it is older, ms. */
+/** A catalog that lacks something in `readings` is requested again once it is older than this, ms. */
 const INCOMPLETE_CATALOG_MAX_AGE_MS = 10 * MINUTE_MS;
 
 /**
- * The catalog of the organization, the cached one or the service's, at the scheduled class of the budget. A cached one may
- * lack a metric that was added since: its reading of the day would be missed.
+ * The organization's catalog, cached or from the service, in the budget's scheduled class. A cached catalog may lack a
+ * metric that was added since, so that its reading of the day would be missed.
  */
 export async function catalogForReadings(
   { id: tenant, org, readings }: OrgSettings,
@@ -50,7 +50,7 @@ export async function catalogForReadings(
   return checkReadings(readings, catalog.value).length === 0 ? catalog : get(INCOMPLETE_CATALOG_MAX_AGE_MS);
 }
 
-/** One request per question, under the organization's budget at the scheduled class. */
+/** Makes one request per question, within the organization's budget, in the scheduled class. */
 export function askService({ id: tenant, org, timezone }: OrgSettings, ports: AskPorts & Rounds): AskService {
   const { client, budget, catalogs, key, clock, roundsId } = ports;
   return async (question, record, { signal, stop }) => {
@@ -72,7 +72,7 @@ export function askService({ id: tenant, org, timezone }: OrgSettings, ports: As
       signal,
       stop,
     });
-    // The catalog allowed the question, so the cached one is out of date.
+    // The catalog allowed the question, so it is out of date.
     if (result.kind === 'fail' && result.error.code === 'api.refused') await catalogs.invalidate(key, org);
     if (result.kind !== 'done') return result;
     const { value } = result.value;

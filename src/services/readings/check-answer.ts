@@ -18,7 +18,7 @@ export interface ReadingAnswer {
 
 export interface ReadingOf {
   readonly org: string;
-  /** As in org.yaml. */
+  /** The organization as in org.yaml. */
   readonly serviceOrg: OrgRef;
   readonly timezone: string;
   readonly window: ReadingWindow;
@@ -31,9 +31,9 @@ const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report i
 type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
 
 /**
- * The reading of a day from the service's answer. Throws where it belongs to another day or time, lacks counts, or fails
- * the checks of answers:
- * `reading.wrong_day`, `reading.too_old`, `reading.late`, `reading.incomplete`.
+ * Makes the reading of a day from the service's response. Throws if the response belongs to another day or time, lacks
+ * counts, or fails the checks of responses: `reading.wrong_day`, `reading.too_old`, `reading.late`,
+ * `reading.incomplete`.
  */
 export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
   const { body, correlationId, receivedAt } = answer;
@@ -91,7 +91,7 @@ export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
   });
 }
 
-/** The checks of a table's answers, with all that they found in one message: it is the reason of the gap. */
+/** Checks a table's responses, and puts all findings into one message, which becomes the reason for the gap. */
 function assertNoFindings(
   { body: response, receivedAt: at }: ReadingAnswer,
   { timezone, window, question, catalog }: ReadingOf,
@@ -116,7 +116,7 @@ function assertNoFindings(
   });
 }
 
-/** Checks that the counts are of the day and the time of the reading, and that they arrived within its hour. */
+/** Checks that the counts belong to the reading's day and time, and that they arrived within its hour. */
 function assertTime(asOf: number, receivedAt: number, { timezone, window }: ReadingOf, where: Where): void {
   const local = (at: number): string => DateTime.fromMillis(at, { zone: timezone }).toFormat('yyyy-MM-dd HH:mm');
   if (localDay(asOf, timezone) !== window.day) {

@@ -4,12 +4,13 @@ import type { OrgRef } from '../../contract/organization.ts';
 import type { ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
 import { type FindReadings, questionId } from '../../plan/reading.ts';
 
-/** Readings that are opened at the same time. */
+/** Readings opened at the same time. */
 const CONCURRENCY = 8;
 
 /**
- * The stored readings of an archive. A damaged one is a gap: `docket archive verify` names it. So is one of another
- * organization of the service: a folder of definitions may have been for another one before.
+ * Finds the stored readings in an archive. A damaged reading counts as a gap; `docket archive verify` reports it. So
+ * does one of another organization of the service, because a folder of definitions may have belonged to another one
+ * before.
  */
 export const findReadings =
   (archive: ReadingArchive, serviceOrg: OrgRef): FindReadings =>

@@ -8,37 +8,37 @@ import { readingQuestions } from '../../plan/reading.ts';
 
 /**
  * - `stored`: with its counts
- * - `missed`: a gap, for good
+ * - `missed`: a permanent gap
  * - `due`: its hour has not ended
- * - `unreadable`: stored, and damaged since
+ * - `unreadable`: stored, but damaged since
  */
 const READING_STATES = ['stored', 'missed', 'due', 'unreadable'] as const;
 export type ReadingState = (typeof READING_STATES)[number];
 
-/** One question of one day. */
+/** One question on one day. */
 export interface ReadingEntry extends QuestionRef {
   readonly state: ReadingState;
-  /** Null unless it is stored. */
+  /** Null unless the reading is stored. */
   readonly asOf: string | null;
-  /** Calls that were made for it. */
+  /** Number of calls made for it. */
   readonly asked: number;
-  /** Why it is missing: code and message of the last call; null where none was made, and for a stored one. */
+  /** Why it is missing: code and message of the last call. Null if no call was made, or if it is stored. */
   readonly why: { readonly code: string; readonly message: string } | null;
 }
 
 export interface HistoryRange {
-  /** YYYY-MM-DD; absent: the first reading, at most `DEFAULT_DAYS` ago. */
+  /** YYYY-MM-DD. Absent: the first reading, but at most `DEFAULT_DAYS` ago. */
   readonly from?: string | undefined;
-  /** Absent: today in the organization's zone. */
+  /** Absent: today in the organization's time zone. */
   readonly to?: string | undefined;
 }
 
-/** Days that are listed without a range. */
+/** How many days are listed without a range. */
 const DEFAULT_DAYS = 31;
-/** Readings that are opened at the same time. */
+/** Readings opened at the same time. */
 const CONCURRENCY = 8;
 
-/** The questions that a day should have: those of org.yaml, from the first day on which each was asked. */
+/** The questions that a day should have: those in org.yaml, each from the first day on which it was used. */
 function expectedQuestions(settings: OrgSettings, states: readonly QuestionState[]): (day: string) => Set<string> {
   const configured = settings.readings === undefined ? [] : readingQuestions(settings.readings, undefined);
   const firstDays = new Map<string, string>();
@@ -47,14 +47,14 @@ function expectedQuestions(settings: OrgSettings, states: readonly QuestionState
     new Set(
       configured
         .map(({ id }) => id)
-        // A dimension that no metric accepts is never asked for.
+        // A dimension that no metric accepts is never requested.
         .filter((id) => (firstDays.size === 0 ? id === 'whole' : day >= (firstDays.get(id) ?? '9'))),
     );
 }
 
 /**
- * The readings of an organization by day and question, also those that were missed. What was stored is listed even where
- * org.yaml no longer asks for it. With `from`, days before the first reading are missed ones.
+ * Lists an organization's readings by day and question, including missed ones. Includes stored readings that org.yaml
+ * no longer requests. With `from`, days before the first reading count as missed.
  *
  * @param now epoch ms
  */
@@ -109,5 +109,5 @@ async function storedEntry(
   }
 }
 
-/** Whether the entry is a gap of the history. */
+/** Whether the entry is a gap. */
 export const isGap = ({ state }: Pick<ReadingEntry, 'state'>): boolean => state === 'missed' || state === 'unreadable';

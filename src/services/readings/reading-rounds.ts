@@ -10,15 +10,15 @@ import { readingQuestions } from '../../plan/reading.ts';
 import { type AskPorts, askService, catalogForReadings } from './ask-service.ts';
 import { takeReading } from './take-reading.ts';
 
-/** Organizations that are read at the same time. */
+/** Organizations whose readings are taken at the same time. */
 const CONCURRENCY = 8;
 
 export interface ReadingRoundPorts {
   readonly archive: ReadingArchive;
   readonly orgs: () => ReadonlyMap<string, OrgSettings>;
-  /** The API key, client and budget of an organization. */
+  /** An organization's API key, client and budget. */
   readonly askPortsOf: (settings: OrgSettings) => Promise<AskPorts>;
-  /** Called when the readings of an organization's day are complete, or its hour is over. */
+  /** Called when an organization's readings of a day are complete, or their hour is over. */
   readonly onWindowEnd?: (settings: OrgSettings) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
@@ -26,13 +26,13 @@ export interface ReadingRoundPorts {
 }
 
 /**
- * One round over all organizations: takes the readings whose hour it is and that are not stored yet. Call it every minute,
- * in any number of processes. A failing organization is logged and does not stop the others.
+ * Creates the round: for all organizations, it takes the readings whose hour it is, unless they are stored. Call it
+ * every minute, in any number of processes. A failing organization is logged, and does not stop the others.
  */
 export function createReadingRounds(ports: ReadingRoundPorts): () => Promise<void> {
   const { clock, signal } = ports;
   const roundsId = randomUUID();
-  /** By organization: the window that is being read, and whether it is complete. Only saves requests to the archive. */
+  /** By organization: the current window, and whether it is complete. Only saves requests to the archive. */
   const windows = new Map<string, { readonly name: string; readonly complete: boolean }>();
   return async () => {
     const orgs = [...ports.orgs().values()];

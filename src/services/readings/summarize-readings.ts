@@ -8,7 +8,7 @@ import type { QuestionRef, ReadingArchive } from '../../deliver/archive/readings
 import type { ReadingIndex, ReadingSummary } from '../../queue/schedules/reading-index.ts';
 import { isGap, readingHistory } from './reading-history.ts';
 
-/** Gaps of so many days are shown by metrics, page and doctor. */
+/** For how many days metrics, page and doctor show gaps. */
 export const RECENT_DAYS = 7;
 
 /** @param now epoch ms */
@@ -28,7 +28,7 @@ export async function summarizeReadings(
   };
 }
 
-/** As of the newest readable reading, however old it is: alerts measure its age. */
+/** When the newest readable reading was taken, however old it is: alerts measure its age. */
 async function newestReading(archive: ReadingArchive, org: string): Promise<number | null> {
   const stored = (await archive.list(org)).filter((state) => state.stored);
   const days = [...new Set(stored.map(({ day }) => day))].toReversed();
@@ -42,7 +42,7 @@ async function newestReading(archive: ReadingArchive, org: string): Promise<numb
   return null;
 }
 
-/** Undefined for one that was damaged. */
+/** When a reading was taken; undefined if it is damaged. */
 async function asOfReading(archive: ReadingArchive, ref: QuestionRef): Promise<number | undefined> {
   try {
     const reading = await archive.get(ref);
@@ -60,7 +60,7 @@ export interface SummarizePorts {
   readonly log: Log;
 }
 
-/** Updates the summary of an organization, and logs today's gaps. */
+/** Updates an organization's summary, and logs today's gaps. */
 export async function updateSummary(settings: OrgSettings, ports: SummarizePorts): Promise<void> {
   const { archive, index, clock, log } = ports;
   const now = clock.now();

@@ -11,10 +11,10 @@ import { type ReadingAnswer, type ReadingOf, readingOf } from './check-answer.ts
 /** Makes one request to the service, and records it. */
 export type RequestRecorder = <Answer>(request: () => Promise<Answer>) => Promise<Answer>;
 
-/** Asks the service under the organization's budget, at the scheduled class. */
+/** Calls the service within the organization's budget, in the scheduled class. */
 export type AskService = (
   question: ReadingQuestion,
-  /** Around each request, with a token. */
+  /** Wraps each request that has a token. */
   record: RequestRecorder,
   signals: {
     readonly signal: AbortSignal;
@@ -32,19 +32,25 @@ export interface TakeReadingPorts {
 }
 
 /**
- * - `stored`: the question has its reading, of this process or another one
- * - `waiting`: another process asks, the budget has no token, or a failure was too recent: try again
+ * - `stored`: the question has its reading, from this process or another
+ * - `waiting`: another process is calling, the budget has no token, or the last failure is too recent: try again
  * - `closed`: the hour is over
  */
 export type TakeResult = 'stored' | 'waiting' | 'closed';
 
-/** Another process asks again after this, ms: the process of the last call may have died. Longer than a call takes. */
+/**
+ * After this, ms, another process makes the call again: the process of the last call may have died. Longer than a call
+ * takes.
+ */
 export const CLAIM_TTL_MS = 3 * MINUTE_MS;
-/** After a failure: a minute, doubled each time. */
+/** The wait after a failure: a minute, doubled each time, up to this. */
 const MAX_BACKOFF_MS = 5 * MINUTE_MS;
-/** The second request after a bad answer, before the hour ends, ms: the service may keep the same answer until then. */
+/**
+ * How long before the end of the hour the second request after a bad response is made, ms: until then, the service may
+ * return the same response.
+ */
 const LAST_CALL_BEFORE_END_MS = 5 * MINUTE_MS;
-/** Clocks of two machines differ by less. What is further in the future was written by a wrong clock. */
+/** Clocks of two machines differ by less than this. A time further in the future was written by a wrong clock. */
 const MAX_CLOCK_SKEW_MS = 2 * MINUTE_MS;
 
 const backoffMs = (number: number): number => Math.min(MAX_BACKOFF_MS, MINUTE_MS * 2 ** (number - 1));
@@ -53,7 +59,7 @@ const backoffMs = (number: number): number => Math.min(MAX_BACKOFF_MS, MINUTE_MS
 function nextCallAt(last: AskedCall | undefined, now: number): number | undefined {
   if (last === undefined) return undefined;
   const { number, askedAt, until, end } = last;
-  // Unreadable, or of a clock that was ahead: it must not keep the others from asking.
+  // The time is unreadable, or from a clock that was ahead. It must not keep other processes from calling.
   if (Number.isNaN(askedAt) || askedAt > now + MAX_CLOCK_SKEW_MS) return undefined;
   if (end === undefined) return until > now ? until : undefined;
   if (end.code === 'api.throttled') return undefined;
@@ -62,7 +68,8 @@ function nextCallAt(last: AskedCall | undefined, now: number): number | undefine
 }
 
 /**
- * When the next request after a bad answer is made, epoch ms: once the service may have a new one, otherwise once before the hour ends.
+ * When to make the next request after a bad response, epoch ms: when the service may have a new response, otherwise
+ * once shortly before the hour ends.
  * @param asked when the call was made
  * @param retryAfter `meta.refresh_retry_after`: seconds or an instant
  */
@@ -81,7 +88,7 @@ function nextAfterBadAnswer(
 const withoutRetry = (error: DocketError): DocketError =>
   new DocketError(error.code, error.message, { retryable: false, cause: error });
 
-/** Thrown before a request: nothing was sent. */
+/** Thrown before a request, so nothing was sent. */
 class NotClaimed extends RequestNotMade {
   readonly result: TakeResult;
   constructor(result: TakeResult) {
@@ -91,8 +98,9 @@ class NotClaimed extends RequestNotMade {
 }
 
 /**
- * Takes the reading of a question and a day, unless it is stored. Each call is claimed in the archive first, so that of
- * all processes one asks at a time; a call without an answer is repeated within the hour, one with a bad answer too. Throws `archive.*`, `redis.*`.
+ * Takes the reading of a question and a day, unless it is stored. Each call is first claimed in the archive, so that
+ * only one process calls at a time. A call without a response is repeated within the hour, and so is one with a bad
+ * response. Throws `archive.*`, `redis.*`.
  */
 export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promise<TakeResult> {
   const { archive, ask, clock, log, signal } = ports;
@@ -117,9 +125,9 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
     const until = now + CLAIM_TTL_MS;
     if (!(await archive.claim(ref, { number, askedAt: now, until }))) throw new NotClaimed('waiting');
     claimed = { number, asked: now };
-    // Stored since the first look, by the process of the claim before this one.
+    // The process with the previous claim has stored it since the first check.
     if (await isStored()) throw new NotClaimed('stored');
-    // A process that was frozen here would ask beside the one that took over.
+    // If this process was frozen here, it would call at the same time as the process that took over.
     if (clock.now() - now > MINUTE_MS) throw new NotClaimed('waiting');
   };
   const recordFailure = async (error: DocketError, answer?: ReadingAnswer): Promise<void> => {
@@ -129,7 +137,7 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
     const at = clock.now();
     const retryAfter = answer?.body.meta.refresh_retry_after;
     const next = answer === undefined ? {} : { nextAt: nextAfterBadAnswer({ ...claimed, at }, retryAfter, window) };
-    // Without the record the other processes wait for the end of the claim.
+    // Without this record, the other processes wait until the claim ends.
     await archive.fail(ref, claimed.number, { at, code, message, ...next }).catch((thrown: unknown) => {
       log.error('Failed reading could not be recorded', { ...fields, error: toDocketError(thrown).toJSON() });
     });
@@ -141,7 +149,8 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
     } catch (thrown) {
       if (!(thrown instanceof DocketError)) throw thrown;
       await recordFailure(thrown);
-      // The budget knows when a throttled key is free again. All other retries wait for their time between all processes.
+      // The budget knows when a throttled key is available again. All other retries wait for the time that all
+      // processes share.
       throw thrown.code === 'api.throttled' ? thrown : withoutRetry(thrown);
     }
   };
@@ -174,7 +183,7 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
     const error = toDocketError(thrown);
     if (!error.code.startsWith('reading.')) throw thrown;
     const { body, receivedAt } = outcome.value;
-    // Figures of a day before ours: our clock may be ahead, which must not keep other processes from asking.
+    // The figures are from a day before ours: our clock may be ahead, which must not keep other processes from calling.
     const ownClock = error.code === 'reading.wrong_day' && Date.parse(body.meta.as_of ?? '') < receivedAt;
     await recordFailure(error, ownClock ? undefined : outcome.value);
     return clock.now() < window.until ? 'waiting' : 'closed';

@@ -22,10 +22,10 @@ import type { Deployment, Sending } from '../deployment/deployment.ts';
 import { type DueNotice, dueNotices, type NoticeScope } from './due-notices.ts';
 
 const ATTEMPT_TIMEOUT_MS = 60_000;
-/** A notice that could not be sent for this long is given up. */
+/** A notice that could not be sent for this long is dropped. */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
-/** What the notices of a review are made from. */
+/** What a review's notices are made from. */
 export interface NoticeReview extends NoticeScope {
   readonly order: RunOrder;
   readonly definition: NoticeScope['definition'] & Pick<Definition, 'title' | 'locale'>;
@@ -34,7 +34,7 @@ export interface NoticeReview extends NoticeScope {
 
 export type ReviewNotices = ReturnType<typeof createReviewNotices>;
 
-/** Notices to approvers, owners and authors about reviews. */
+/** Sends notices about reviews to approvers, owners and authors. */
 export function createReviewNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
   const { reviews, ledger, denials, config, orgs, clock, log } = deployment;
 
@@ -77,14 +77,14 @@ export function createReviewNotices(deployment: Deployment, { mailOf, circuit, o
 
   return {
     /**
-     * Sends what is due and was not sent. Each notice is a delivery with a ledger row (target `notice`), and its attempts are
-     * recorded in the review's archive: it is sent once, also after Redis was lost.
-     * @returns whether nothing is left to send; otherwise call it again
+     * Sends the due notices that were not sent yet. Each notice is a delivery with a ledger row (target `notice`), and
+     * the review's archive records its attempts. So it is sent only once, even after Redis was lost.
+     * @returns whether nothing is left to send; if not, call it again
      */
     send: async (review: NoticeReview): Promise<boolean> => {
       let settled = true;
       for (const notice of dueNotices(review)) {
-        // A notice about an outdated state is not useful; it must not keep the review open either.
+        // A notice about an outdated state is useless, and must not keep the review open either.
         if (clock.now() - notice.at > MAX_NOTICE_AGE_MS && notice.news.kind !== 'approval') continue;
         try {
           settled = (await sendOne(review, notice)) && settled;
@@ -109,14 +109,17 @@ const attemptSchema: z.ZodType<ArchivedState> = z.object({
   detail: z.string().nullable(),
 });
 
-/** `notices/<delivery>.<epoch>.json` when the attempt begins, `….end.json` with its result: each is written once. */
+/**
+ * Records `notices/<delivery>.<epoch>.json` when the attempt begins, and `….end.json` with its result. Each is written
+ * once.
+ */
 const recordAttempt = (reviews: Reviews, run: RunOrder, attempt: AttemptRecord): Promise<void> => {
   const { delivery, epoch, state } = attempt;
   const name = `${delivery}.${String(epoch).padStart(6, '0')}${state === 'sending' ? '' : '.end'}.json`;
   return reviews.put(run, `${NOTICES}/${name}`, `${JSON.stringify(attempt)}\n`);
 };
 
-/** What the archive knows of a notice; undefined where it was never attempted. */
+/** What the archive knows about a notice; undefined if it was never attempted. */
 async function archivedState(reviews: Reviews, run: RunOrder, delivery: string): Promise<ArchivedState | undefined> {
   const files = (await reviews.list(run, NOTICES)).flatMap((name) => {
     const [, id, epoch, end] = NAME.exec(name) ?? [];

@@ -10,15 +10,15 @@ import type { Deployment } from '../deployment/deployment.ts';
 import type { FrozenReport } from './frozen-report.ts';
 import type { CarriedComment } from './review-service.ts';
 
-/** Runs of the report that are looked through: several may have the same period. */
+/** How many runs of the report to search. Several may have the same period. */
 const MAX_RUNS = 50;
-/** Of these, the reviews that are read. */
+/** How many of their reviews to read. */
 const MAX_REVIEWS = 12;
 
 /**
- * Drafts from the comments of the most recent period with comments, for what has no comment yet: the actions that they ask
- * for, and whole comments of sections with `carry` if that is the last period before the run's. They are never printed. Empty
- * where no recorded run of an earlier period was reviewed.
+ * Makes drafts from the comments of the most recent commented period, for what has no comment yet: the actions in them
+ * and, in sections with `carry`, whole comments if that period is the one before the run's. Drafts are never printed.
+ * Empty if no recorded run of an earlier period was reviewed.
  */
 export async function carriedComments(
   run: RunRecord,
@@ -36,7 +36,7 @@ export async function carriedComments(
   const { org, report, period } = run;
   const earlier = (await runs.list({ org, report, limit: MAX_RUNS }))
     .filter((each) => each.id !== run.id && each.deliver && each.period.to < period.from)
-    // The last period, and of its runs the newest: a corrected edition has the last word.
+    // The last period first, and its newest run first: a corrected edition replaces the original.
     .sort((a, b) => compare(b.period.to, a.period.to) || b.createdAt - a.createdAt);
   const [latest] = earlier;
   const seen = new Set<string>();
@@ -46,7 +46,7 @@ export async function carriedComments(
     if (state.phase !== 'sealed') continue;
     seen.add(each.period.to);
     if (state.comments.length === 0) continue;
-    // A whole comment of two periods ago is no draft for this one; an open action still is.
+    // A whole comment from two periods ago is no useful draft; an open action still is.
     const isLast = each.period.to === latest?.period.to;
     const origin = messagesFor(locale).review.carried(shortPeriod(each.period, locale));
     return open.flatMap((section): CarriedComment[] => {
@@ -61,11 +61,11 @@ export async function carriedComments(
   return [];
 }
 
-/** Ends an action that was carried before, in any language: it keeps the period that it comes from. */
+/** Ends an action that was carried over before, in any language. It names the period that the action comes from. */
 const CARRIED = /\((?:carried from|übernommen aus) [^()]*\)$/iu;
 const STARS = { em: '*', strong: '**' } as const;
 
-/** The actions that a comment asks for, a line each, with the period that they come from. */
+/** The actions in a comment, one per line, with the period that they come from. */
 const openActions = (text: string, origin: string): string =>
   blockLines(parseComment(text))
     .filter(({ spans }) => ASKED_LINE.exec(spansText(spans))?.groups?.action !== undefined)

@@ -8,7 +8,10 @@ import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { FrozenReport } from './frozen-report.ts';
 import type { CommentWarning, ReviewView } from './review-service.ts';
 
-/** A comment as it is stored: line breaks as `\n`, without control and invisible characters and space around it. Throws `review.comment_invalid`. */
+/**
+ * A comment in its stored form: line breaks as `\n`, without control characters, invisible characters and surrounding
+ * space. Throws `review.comment_invalid`.
+ */
 export function normalizeComment(typed: string): string {
   const text = stripInvisible(typed)
     .replace(/\p{Cs}/gu, '\ufffd')
@@ -29,7 +32,10 @@ export function normalizeComment(typed: string): string {
       });
 }
 
-/** The sections that can be commented, in the order of the report, with the figures that comments may quote: all but texts. */
+/**
+ * The sections that can have comments, in the report's order, with the figures that comments may quote. Includes all
+ * sections but texts.
+ */
 export function commentableSections(
   { definition, dataset, locale }: FrozenReport,
   { sections }: ReviewInputs,
@@ -46,17 +52,17 @@ export function commentableSections(
 }
 
 /**
- * Checks a comment against the figures. Throws `review.comment_invalid` for a section that cannot be commented, and for a
- * reference that names no figure.
+ * Checks a comment against the figures. Throws `review.comment_invalid` for a section that cannot have comments, and
+ * for a reference that names no figure.
  *
- * @returns typed numbers that contradict the figures of the section
+ * @returns typed numbers that contradict the section's figures
  */
 export function checkComment(
   section: string | null,
   text: string | null,
   { definition, dataset, locale }: FrozenReport,
 ): readonly CommentWarning[] {
-  // A comment whose section cannot have one is withdrawn all the same.
+  // A comment can be withdrawn even if its section can no longer have one.
   if (text === null) return [];
   const known = withFigures(definition).map(({ id }) => id);
   if (section !== null && !known.includes(section)) {

@@ -3,8 +3,8 @@ import { type ReviewProgress, type RunOrder, WAITING_STATES } from '../../run/ru
 import type { Deployment } from '../deployment/deployment.ts';
 
 /**
- * Reopens a run that has just begun to wait, if its review has an event that its attempt did not know. Resolves to whether it
- * is queued again. A review that cannot be read now waits for the sweep.
+ * Reopens a run that has just begun to wait, if its review has an event that the attempt did not see. Resolves to
+ * whether the run is queued again. If the review cannot be read now, the sweep continues it later.
  */
 export const createReviewContinuer =
   ({ reviews, runs, log }: Deployment) =>
@@ -12,7 +12,7 @@ export const createReviewContinuer =
     try {
       const last = (await reviews.events(order)).at(-1);
       if (last === undefined || last.seq <= seq) return false;
-      // The writer of the event has reopened the run by now; its job is still this one.
+      // The event's writer has already reopened the run, whose job is still this one.
       if ((await runs.get(order.id))?.state === 'queued') return true;
       const reason = `Event ${last.seq} of the review: ${last.type}`;
       const decision = { what: 'review', by: last.by.name, reason, at: last.at } as const;

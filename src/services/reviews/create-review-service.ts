@@ -30,9 +30,9 @@ import type { CommentWarning, Reviewer, ReviewView } from './review-service.ts';
 import { approvalRefusal, closedReason, historyOf, reviewersOf, stateOfEnded } from './review-view.ts';
 import { reviewedFileReader, reviewedPacks } from './reviewed-files.ts';
 
-/** Other events that may come in between before a decision gives up. */
+/** How often other events may come in between before a decision gives up. */
 const MAX_TRIES = 20;
-/** Digits of a hash that name it, and those in the audit log. */
+/** Digits that are enough to name a hash. The audit log shows as many. */
 const MIN_CONTENT_DIGITS = 8;
 const AUDITED_CONTENT_DIGITS = 16;
 
@@ -42,7 +42,7 @@ interface OpenReview extends LoadedReview {
   readonly inputs: ReviewInputs;
 }
 
-/** What is to be appended to the present review; null: it says so already. */
+/** The event to append to the current review. Null: the review already says it. */
 type NextEvent = (review: OpenReview) => NewReviewEvent | null | Promise<NewReviewEvent | null>;
 
 export type ReviewService = ReturnType<typeof createReviewService>;
@@ -61,7 +61,7 @@ export type ReviewService = ReturnType<typeof createReviewService>;
 export function createReviewService(deployment: Deployment, findDelivered: FindEarlierDelivery | undefined) {
   const { reviews, runs, queue, audit, clock, log } = deployment;
 
-  /** Undefined: no review, or none with figures yet. */
+  /** Undefined if there is no review, or none with figures yet. */
   const find = async (run: string): Promise<OpenReview | undefined> => {
     const record = await runs.get(run);
     if (record === undefined) throw runNotFoundError(run);
@@ -80,7 +80,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         return review;
       }
       const seq = review.state.seq + 1;
-      // Another machine's clock may be ahead; the list is in order of time.
+      // Another machine's clock may be ahead, but the list must be in order of time.
       const at = Math.max(event.at, review.events.at(-1)?.at ?? 0);
       if (!(await reviews.append(refOf(review.record), seq, { ...event, seq, at }))) continue;
       const { id, org, report } = review.record;
@@ -92,14 +92,14 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
     throw unsettledError(run);
   };
 
-  /** Lets a worker continue a run that waits, unless its last attempt knew the last event. */
+  /** Lets a worker continue a waiting run, unless its last attempt saw the last event. */
   async function reopen({ record, events }: OpenReview): Promise<void> {
-    // A deputy changes nothing that a worker would do.
+    // A new deputy changes nothing for a worker.
     const last = events.findLast(({ type }) => type !== 'delegate');
     if (last === undefined || (record.review?.seq ?? 0) >= last.seq) return;
     const decision = { what: 'review', by: last.by.name, reason: describe(last), at: last.at } as const;
     const reopened = await runs.reopen(record.id, [...WAITING_STATES], decision);
-    // Otherwise a worker has it, which reads the events again before it waits.
+    // Otherwise a worker has the run, and reads the events again before it waits.
     if (reopened !== undefined) await queue.requeue(reopened);
   }
 
@@ -110,11 +110,11 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
     const stoppedMs = await deployment.switches.stoppedMs(record.org, state.since ?? clock.now()).catch(() => 0);
     const by = reviewer && actor(review, reviewer);
     const files = state.content === null ? [] : ((await reader(state.content).files(refOf(record))) ?? []);
-    // An older version has stored comments as they were typed.
+    // An older version has stored comments exactly as they were typed.
     const comments = state.comments.map((each) => ({ ...each, text: stripInvisible(each.text) }));
     return {
       state: { ...state, comments },
-      // As it is now: the decision may have reopened it.
+      // The current record, because the decision may have reopened the run.
       record: (await runs.get(record.id)) ?? record,
       sections: commentableSections(figures, inputs),
       drafts: await carriedComments(record, figures, state.comments, deployment),
@@ -131,8 +131,8 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   }
 
   /**
-   * The refusal of an approval by which a period is delivered a second time: another run has delivered it while this one
-   * waited. A corrected edition replaces what was delivered.
+   * The error if an approval would deliver a period twice: another run has delivered it while this one waited. A
+   * corrected edition is allowed to.
    */
   async function deliveredBefore(
     { state, inputs, record }: OpenReview,
@@ -143,7 +143,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
     return repeatedDelivery(record, definition, { find: findDelivered, now: clock.now(), refused: 'approved' });
   }
 
-  /** Also of the last figures while new ones are fetched. */
+  /** Uses the last figures even while new ones are fetched. */
   const figuresOf = ({ record, events }: OpenReview, value?: string): Promise<FrozenReport> => {
     const last = events.findLast((event) => event.type === 'figures');
     return loadFrozenReport(reviews, refOf(record), last?.figures ?? '', value);
@@ -167,13 +167,13 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   };
 
   return {
-    /** Undefined: the run has no review. */
+    /** Undefined if the run has no review. */
     view: async (run: string, reviewer: Reviewer | undefined): Promise<ReviewView | undefined> => {
       const review = await find(run);
       return review && viewOf(review, reviewer);
     },
 
-    /** A file of the present content by name, without the line that names who approved it; undefined until it is made. */
+    /** A file of the current content by name, without the line that names the approvers. Undefined until it is made. */
     file: async (run: string, name: string): Promise<RunFile | undefined> => {
       const review = await find(run);
       return review?.state.content == null ? undefined : reader(review.state.content).file(refOf(review.record), name);
@@ -188,8 +188,8 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
     },
 
     /**
-     * The audit log gets no text. @param section null: on the whole report. @param typed null: withdraws the comment.
-     * @param value of a report with `split`: only in the pack of this value
+     * The audit log gets no text. @param section null: the whole report. @param typed null: withdraws the comment.
+     * @param value with `split`: the comment is only for the pack of this value
      */
     comment: async (
       run: string,
@@ -203,7 +203,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       const review = await append(run, async (before) => {
         assertTakesEvents(before);
         const place = { section, ...(value === undefined ? {} : { value }) };
-        // One that stays for a pack that is gone can be withdrawn.
+        // A comment that is left over for a missing pack can still be withdrawn.
         warnings = checkComment(section, text, await figuresOf(before, text === null ? undefined : value));
         const printed = before.state.comments.find((each) => commentKey(each) === commentKey(place));
         if ((printed?.text ?? null) === text) return null;
@@ -220,7 +220,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
 
     /**
      * @param named SHA-256 (hex) of what the reviewer has seen, or a prefix of eight digits or more
-     * @param again approves also what was delivered for the period before
+     * @param again approves even if the period was delivered before
      */
     approve: async (run: string, named: string, reason: string, by: Reviewer, again = false): Promise<ReviewView> => {
       const review = await append(run, async (before) => {
@@ -248,7 +248,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         return newDelegation(run, request, actor(before, by), before, clock.now(), timezone);
       });
       const { record: order } = review;
-      // After a seal it is closed: the sweep sends the notice.
+      // After the seal the review is closed, so the sweep sends the notice.
       const frozen = review.state.phase === 'sealed' ? await findFrozenDefinition(order, deployment.definitions) : null;
       if (frozen) await reviews.open(refOf(order), openReviewText({ order, ...frozen }));
       const view = await viewOf(review, by);
@@ -262,7 +262,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       return view;
     },
 
-    /** @param named as of `approve` */
+    /** @param named see `approve` */
     reject: async (
       run: string,
       named: string,
@@ -290,7 +290,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   };
 }
 
-/** The decided content; a reviewer may have named it by eight digits. */
+/** The decided content. A reviewer may have named only its first eight digits. */
 const auditedContent = ({ state }: ReviewView, named: string): string =>
   (state.content?.startsWith(named) === true ? state.content : named).slice(0, AUDITED_CONTENT_DIGITS);
 
@@ -299,7 +299,7 @@ const refOf = ({ id, org, report }: RunRecord): RunRef => ({ id, org, report });
 const actor = ({ inputs }: OpenReview, { kind, name, subject }: Reviewer): ReviewActor =>
   kind === 'shell' ? shellPerson(name) : personOf({ kind, name, subject }, inputs.people);
 
-/** The event as the run's record and the log say it. */
+/** Describes the event for the run's record and the log. */
 function describe(event: NewReviewEvent): string {
   switch (event.type) {
     case 'comment':
@@ -324,7 +324,7 @@ function describe(event: NewReviewEvent): string {
   }
 }
 
-/** Throws `run.conflict` where the review takes nothing any more. */
+/** Throws `run.conflict` if the review accepts no more events. */
 function assertTakesEvents({ state, record }: OpenReview): void {
   const closed = closedReason(state);
   if (closed !== null) throw reviewConflictError(record.id, closed);
@@ -337,13 +337,13 @@ const isNamed = ({ state, inputs }: OpenReview, by: ReviewActor, at: number): bo
 const isNamedBy = (content: string, named: string): boolean =>
   named.length >= MIN_CONTENT_DIGITS && content.startsWith(named);
 
-/** The present content. Throws `review.content_changed` where the reviewer has seen another one. */
+/** The current content. Throws `review.content_changed` if the reviewer has seen another one. */
 function requireContent({ state: { content }, record }: OpenReview, named: string): string {
   if (content !== null && isNamedBy(content, named)) return content;
   throw contentChangedError(record.id, named, content);
 }
 
-/** Whether the last event is this rejection: it is repeated. */
+/** Whether the last event is this rejection, so that the request is a repetition. */
 function hasRejected({ events }: OpenReview, { person }: ReviewActor, named: string): boolean {
   const last = events.at(-1);
   return last?.type === 'reject' && last.by.person === person && isNamedBy(last.content, named);

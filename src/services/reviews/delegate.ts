@@ -9,20 +9,20 @@ import type { ReviewView } from './review-service.ts';
 import { closedReason } from './review-view.ts';
 
 export interface DelegationRequest {
-  /** A person of `people`: their key, or one of their tokens or accounts. */
+  /** The deputy: a key of `people`, or one of the person's tokens or accounts. */
   readonly to: string;
-  /** The approver, as an entry of `approval.by`. Absent: who asks, or the only one. */
+  /** The approver, as an entry of `approval.by`. Absent: the person making the request, or the only approver. */
   readonly from?: string | undefined;
-  /** The last day, `YYYY-MM-DD` in the time zone of the organization. Absent: no end. */
+  /** The last day, `YYYY-MM-DD` in the organization's time zone. Absent: no end. */
   readonly until?: string | undefined;
   readonly reason: string;
 }
 
-/** Whether somebody may still approve something of the run. */
+/** Whether anything in the run can still be approved. */
 export const takesDelegations = (review: LoadedReview): boolean =>
   closedReason(review.state) === null || proposedRecipients(review).some(({ state }) => state === 'waiting');
 
-/** The event; null: the delegation holds already. Throws `review.not_allowed`. */
+/** The event to append. Null: the delegation is already in force. Throws `review.not_allowed`. */
 export function newDelegation(
   run: string,
   { to: typedTo, from: typedFrom, until: lastDay, reason }: DelegationRequest,
@@ -39,7 +39,7 @@ export function newDelegation(
   const from = (typedFrom === undefined ? own : undefined) ?? (named.length === 1 ? named[0]?.id : undefined);
   if (from === undefined) throw notAllowedError(run, 'delegate', 'Name the approver who needs a deputy (`from`).');
   const to = keyOfEntry(typedTo, people) ?? typedTo;
-  // A day that does not exist is over.
+  // A day that does not exist counts as past.
   const end = lastDay && DateTime.fromISO(lastDay, { zone }).plus({ days: 1 }).startOf('day').toMillis();
   const until = lastDay === undefined ? null : end || 0;
   const holds = activeDelegations(state.delegations, at).find((each) => each.from.id === from);
@@ -50,7 +50,7 @@ export function newDelegation(
   return event;
 }
 
-/** Whom somebody may name, for each approver. */
+/** The people whom somebody may name as deputies, for each approver. */
 export function possibleDeputies(review: LoadedReview, by: ReviewActor, at: number): ReviewView['deputies'] {
   const { events, inputs, state } = review;
   if (inputs === undefined || !takesDelegations(review)) return [];

@@ -13,20 +13,20 @@ import type { RunOrder } from '../../run/run-record.ts';
 import type { ReviewDeadline } from './review-deadlines.ts';
 import { reviewersOf } from './review-view.ts';
 
-/** Who acts where no person does. */
+/** The author of what Docket itself does. */
 export const DOCKET: ReviewActor = { person: 'docket', name: 'Docket', principal: 'docket' };
 
 /** Why Docket cancels a run that nobody approved in time, as the review stores it. */
 export const lateReason = (days: number): string => messagesFor().notice.notApproved(days);
 const isLate = (reason: string, days: number | undefined): boolean => days !== undefined && reason === lateReason(days);
 
-/** A notice that somebody shall have received. */
+/** A notice that somebody should have received. */
 export interface DueNotice {
-  /** One notice for each key and recipient of a run. */
+  /** Each recipient gets one notice per key and run. */
   readonly key: string;
   /** A plain e-mail address. */
   readonly recipient: string;
-  /** Epoch ms of what it is about. */
+  /** When its occasion happened, epoch ms. */
   readonly at: number;
   readonly news: ReviewNews;
 }
@@ -45,8 +45,8 @@ export interface NoticeScope {
 }
 
 /**
- * Every notice about a review that is due by now, those that were sent long ago included. Pure: the ledger knows which were
- * sent. A comment or other figures change the content, and so ask the approvers again.
+ * All notices about a review that are due by now, including those sent long ago. Pure: the ledger knows which were
+ * sent. A comment or new figures change the content, so the approvers are notified again.
  */
 export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
   const { definition, events, state } = scope;
@@ -86,9 +86,9 @@ export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
 }
 
 /**
- * Those who may approve and have not.
+ * Notices to people who may approve but have not.
  *
- * @param round number of the event that made the content: one that is withdrawn again makes an earlier content, whose
+ * @param round number of the event that made the content: withdrawing a comment can restore an earlier content, whose
  * approvals no longer count
  */
 function toApprovers(scope: NoticeScope, at: number, round: number): DueNotice[] {
@@ -99,13 +99,13 @@ function toApprovers(scope: NoticeScope, at: number, round: number): DueNotice[]
     const news = { need, ...deputy };
     const first = { key: `approve ${round} ${content}`, at, news: { kind: 'approval', due, ...news } } as const;
     if (deadline === undefined || deadline.reminders === 0) return first;
-    // The last reminder alone: after an outage nobody gets all of them at once.
+    // Only the last reminder: after an outage, nobody should get all of them at once.
     const key = `remind ${content} ${deadline.reminders}`;
     return { key, at: deadline.remindedAt, news: { kind: 'reminder', due: deadline.due, ...news } };
   });
 }
 
-/** To those who may still approve a recipient that was added to the delivered run. */
+/** Notices to people who can still approve a recipient added to the delivered run. */
 const aboutRecipients = (scope: NoticeScope): readonly DueNotice[] =>
   proposedRecipients(scope).flatMap((proposal) => {
     const { seq, at, by, recipient: added, reason } = proposal;
@@ -116,7 +116,7 @@ const aboutRecipients = (scope: NoticeScope): readonly DueNotice[] =>
     });
   });
 
-/** One notice to each whose address is known; to a deputy one for each delegation. */
+/** One notice to each person whose address is known; a deputy gets one per delegation. */
 const toCandidates = (
   asked: ReturnType<typeof candidates>,
   noticeFor: (deputy: { readonly deputy?: DeputyNews }) => Omit<DueNotice, 'recipient'>,
@@ -130,7 +130,7 @@ const toCandidates = (
     return [{ ...notice, key: `${notice.key} deputy ${seq}`, at: Math.max(notice.at, delegation.at), recipient }];
   });
 
-/** The owner, and who triggered the run where an address of theirs is known. */
+/** The owner, and the person who triggered the run if their address is known. */
 function authors({ order, settings }: NoticeScope, owner: string): readonly string[] {
   const { people } = settings;
   const names = [triggerPerson(order, people)?.person, order.by].flatMap((name) => name ?? []);
@@ -139,7 +139,7 @@ function authors({ order, settings }: NoticeScope, owner: string): readonly stri
   return [...new Set([owner, ...(address === undefined ? [] : [address])])];
 }
 
-/** The rejections that counted: one that ended the review, and those that new figures followed. */
+/** The rejections that counted: one that ended the review, and those after which new figures were fetched. */
 function rejections({ events, state: { phase } }: NoticeScope): readonly Extract<ReviewEvent, { type: 'reject' }>[] {
   const found: Extract<ReviewEvent, { type: 'reject' }>[] = [];
   let last: Extract<ReviewEvent, { type: 'reject' }> | undefined;

@@ -5,18 +5,18 @@ import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import { type FrozenInputs, openFigures } from '../../run/review/frozen-figures.ts';
 import type { Reviews } from '../../run/review/load-review.ts';
 
-/** What comments are about: the frozen report, and its figures. */
+/** The subject of comments: the frozen report with its figures. */
 export interface FrozenReport extends Pick<FrozenInputs, 'definition' | 'settings'> {
-  /** Of the files. */
+  /** Locale of the files. */
   readonly locale: string;
-  /** Judged, without the rows of lists. */
+  /** Judged. Lists have no rows. */
   readonly dataset: Dataset;
 }
 
 /**
  * Throws `archive.corrupt` for a missing or changed file, and `review.comment_invalid` for a value without a pack.
  * @param figures SHA-256 (hex)
- * @param value of a report with `split`: the pack whose figures are wanted; the first one when absent
+ * @param value with `split`: the pack whose figures to load; absent: the first one
  */
 export async function loadFrozenReport(
   reviews: Reviews,

@@ -3,26 +3,27 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { ApprovalSpec } from '../../definitions/schema/review.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 
-/** Reminders after the deadline, at most. */
+/** Most reminders after the deadline. */
 const MAX_REMINDERS = 5;
 
 export interface ReviewDeadline {
   /** When `within` ends: epoch ms. */
   readonly due: number;
-  /** Reminders that are due by now: one after `due`, and one after each further business day. 0: `due` is not over. */
+  /** Number of reminders due by now: one after `due`, and another after each further business day. 0 before `due`. */
   readonly reminders: number;
-  /** Epoch ms of the last of them; `due` without one. */
+  /** When the last of them was due, epoch ms; `due` if there is none. */
   readonly remindedAt: number;
-  /** `due` is over, and `otherwise` is `cancel`. */
+  /** Whether `due` has passed and `otherwise` is `cancel`. */
   readonly cancels: boolean;
 }
 
 /**
- * The deadline of an approval, from the moment at which the run began to wait for it: a comment that changes the content asks
- * again, but gives no more time. It does not run in other phases. Undefined without `within`.
+ * The deadline of an approval. It counts from when the run began to wait for approval: a comment that changes the
+ * content notifies the approvers again, but gives them no more time. There is no deadline in other phases. Undefined
+ * without `within`.
  *
  * @param now epoch ms
- * @param stoppedMs ms since `since` in which deliveries were stopped: the deadline stands still meanwhile
+ * @param stoppedMs ms since `since` in which deliveries were stopped: they extend the deadline
  */
 export function reviewDeadline(
   { phase, since }: Pick<ReviewState, 'phase' | 'since'>,

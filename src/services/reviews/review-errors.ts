@@ -29,12 +29,12 @@ export const notAllowedError = (run: string, what: 'approve' | 'reject' | 'deleg
     },
   );
 
-/** Other events keep coming in between. */
+/** The error if other events keep coming in between. */
 export const unsettledError = (run: string): DocketError =>
   new DocketError('run.conflict', `The review of run ${run} keeps changing.`, { next: 'Try again.' });
 
 /**
- * Throws `approval.unreachable` for a comment that leaves too few people who could approve: under `four_eyes` its author
+ * Throws `approval.unreachable` if a comment would leave too few people to approve: with `four_eyes`, its author
  * cannot.
  */
 export function refuseUnreachable(review: LoadedReview, event: NewReviewEvent): void {

@@ -15,17 +15,19 @@ interface SweepParts extends Deployment {
   readonly notices: ReviewNotices;
 }
 
-/** Phases in which people have to do something. */
+/** Phases in which people must act. */
 const WAITING_PHASES: ReadonlySet<ReviewPhase> = new Set<ReviewPhase>(['comments', 'incomplete', 'approval']);
 
 /**
- * Looks at each open review: a periodic task of every worker. It needs no leader: an event is appended once, a record is
- * reopened once, a notice is a ledger row.
+ * Checks each open review, periodically in every worker. It needs no leader: an event is appended once, a record is
+ * reopened once, and a notice is a ledger row.
  *
- * Opens records again that Redis has lost, from what the archive has. Reopens runs whose review went on while nobody told
- * the queue. Cancels what was not approved in time, or reminds the approvers. Sends the notices. Closes what has ended.
+ * Restores records that Redis has lost, from the archive. Reopens runs whose review continued without the queue being
+ * notified. Cancels runs that were not approved in time, or reminds the approvers. Sends notices. Closes reviews that
+ * have ended.
  *
- * @param observeOverdue called after each complete look with the number of reviews that wait for approval past their `within`
+ * @param observeOverdue called after each complete round with the number of reviews that wait for approval past their
+ * `within`
  */
 export function createReviewSweep(
   deployment: Deployment,
@@ -55,7 +57,7 @@ export function createReviewSweep(
         if (batch.length === CONCURRENCY) await sweepBatch();
       }
     } finally {
-      // Also where the listing ends with an unreadable review.
+      // Also if the listing ends with an unreadable review.
       await sweepBatch();
     }
     observeOverdue?.(overdue);
@@ -67,10 +69,10 @@ interface OpenedReview {
   readonly order: string;
 }
 
-/** A review costs five requests to the archive or more: a thousand of them shall not take longer than a minute. */
+/** A review takes five or more requests to the archive. A thousand reviews should not take longer than a minute. */
 const CONCURRENCY = 8;
 
-/** Returns whether its approval is overdue. */
+/** Returns whether the review's approval is overdue. */
 async function sweepOne({ run, order: stored }: OpenedReview, ports: SweepParts): Promise<boolean> {
   const { reviews, runs, definitions, archive, notices, switches, clock } = ports;
   const { order, definition, settings } = parseOpenReview(stored);
@@ -118,8 +120,8 @@ async function sweepOne({ run, order: stored }: OpenedReview, ports: SweepParts)
 }
 
 /**
- * What a review needs. `none`: the run waits for people. `running`: a worker has it, or will. `failed`: a person may retry it.
- * `cancel`: its run was cancelled, and the review shall not begin again.
+ * What a review needs. `none`: the run waits for people. `running`: a worker has the run, or will get it. `failed`: a
+ * person can retry it. `cancel`: the run was cancelled, and the review must not begin again.
  */
 export type ReviewStep = 'none' | 'running' | 'failed' | 'reopen' | 'cancel' | 'close';
 
@@ -131,14 +133,15 @@ export function stepFor(
   if (!TERMINAL_STATES.has(state)) return 'running';
   const waits = WAITING_STATES.has(state);
   if (isPublished || phase === 'rejected' || phase === 'cancelled') return waits ? 'reopen' : 'close';
-  // Sealed, and cancelled before it was published: a retry publishes what was approved, and no event can follow the seal.
+  // After the seal no event can follow, so a run that was cancelled before publication keeps its review: a retry
+  // publishes what was approved.
   if (!waits) return state === 'cancelled' && phase !== 'sealed' ? 'cancel' : 'failed';
-  // The last attempt knew what the events say now, and has made the files of it.
+  // The last attempt knew all current events, and has made the files for them.
   const isCurrent = review !== undefined && review.phase === phase && review.content === content;
   return isCurrent && WAITING_PHASES.has(phase) ? 'none' : 'reopen';
 }
 
-/** Ends the review. False when another event came first. */
+/** Ends the review. False if another event came first. */
 async function cancel(
   run: RunRef,
   { state, events }: LoadedReview,
@@ -147,28 +150,28 @@ async function cancel(
   { reviews, clock, log }: Deployment,
 ): Promise<boolean> {
   const seq = state.seq + 1;
-  // Another machine's clock may be ahead; the list is in order of time.
+  // Another machine's clock may be ahead, but the list must be in order of time.
   const at = Math.max(clock.now(), events.at(-1)?.at ?? 0);
   const appended = await reviews.append(run, seq, { type: 'cancel', seq, at, by, reason });
   if (appended) log.info('Review cancelled', { run: run.id, org: run.org, report: run.report, why: reason });
   return appended;
 }
 
-/** Opens the record of a run again. The worker finds in the archive how far the run is. */
+/** Restores a run's record. The worker finds the run's progress in the archive. */
 async function restoreRecord(order: RunOrder, ports: Deployment): Promise<void> {
   const { runs, log } = ports;
   const { opened } = await runs.open(order);
   if (!opened) return;
   const { id: run, org, report } = order;
   log.warn('Record of a run in review restored from the archive', { run, org, report });
-  // Reopened, so that it belongs to the workers, regardless of its trigger.
+  // Reopened, so that it belongs to the workers whatever its trigger was.
   await runs.update(run, { state: 'held' });
   await reopen(order, 'the record was lost', ports);
 }
 
 async function reopen({ id }: Pick<RunOrder, 'id'>, reason: string, { runs, queue, clock, log }: Deployment) {
   const record = await runs.reopen(id, [...WAITING_STATES], { what: 'review', by: 'docket', reason, at: clock.now() });
-  // Another process has reopened it.
+  // Another process has already reopened it.
   if (record === undefined) return;
   await queue.requeue(record);
   log.info('Run reopened', {

@@ -9,15 +9,15 @@ import type { ReviewComment, ReviewState } from '../../run/review/review-state.t
 import type { RunRecord } from '../../run/run-record.ts';
 import type { ReviewView } from './review-service.ts';
 
-/** A review with its next event: the state that every process will compute from it. */
+/** The review's state after another event, as every process will compute it. */
 function stateWith({ events, inputs, state }: LoadedReview, event: NewReviewEvent): ReviewState {
   const next: ReviewEvent = { ...event, seq: state.seq + 1 };
   return reviewState([...events, next], inputs);
 }
 
 /**
- * The state of a review, as it was sealed where its report was delivered: an older version may have counted an approval that
- * this one would not, and nobody can approve what has gone out.
+ * The state of a review; as it was sealed, if its report was delivered. An older version may have counted an approval
+ * that this version would not, and nobody can approve what was already sent.
  */
 export function stateOfEnded({ events, inputs, state }: LoadedReview, record: Pick<RunRecord, 'state'>): ReviewState {
   const isDelivered = record.state === 'done' || record.state === 'partly_delivered';
@@ -27,10 +27,10 @@ export function stateOfEnded({ events, inputs, state }: LoadedReview, record: Pi
   return reviewState(events, { ...inputs, approval: { ...inputs.approval, four_eyes: false } });
 }
 
-/** What happens about added recipients. */
+/** Events about added recipients, which come after the seal. */
 const FOLLOWS_SEAL: ReadonlySet<ReviewEvent['type']> = new Set<ReviewEvent['type']>(['recipient', 'admit', 'delegate']);
 
-/** Why a review takes no comment and no decision now; null where it does. */
+/** Why a review accepts no comments and decisions now; null if it does. */
 export function closedReason({ phase }: ReviewState): string | null {
   switch (phase) {
     case 'figures':
@@ -46,7 +46,7 @@ export function closedReason({ phase }: ReviewState): string | null {
   }
 }
 
-/** Whether an approval of the present content by this person would count. */
+/** Whether this person's approval of the current content would count. */
 function wouldCount(review: LoadedReview, by: ReviewActor, at: number): boolean {
   const { content, approvals } = review.state;
   if (content === null) return false;
@@ -54,13 +54,13 @@ function wouldCount(review: LoadedReview, by: ReviewActor, at: number): boolean 
   return next.approvals.length > approvals.length;
 }
 
-/** Who may approve the present content, approvers before deputies. */
+/** The people who may approve the current content, approvers before deputies. */
 export const reviewersOf = (review: LoadedReview, at: number): ReturnType<typeof candidates> =>
   review.inputs === undefined
     ? []
     : candidates(review.state, at, review.inputs).filter(({ voter }) => wouldCount(review, voter, at));
 
-/** How many approvers could still approve, or have; a deputy adds none. @param event comes before */
+/** How many approvers have approved or still can. A deputy adds none. @param event is applied first */
 export function possibleApprovals(review: LoadedReview, event?: NewReviewEvent): number {
   if (event === undefined) {
     return review.state.approvals.length + reviewersOf(review, 0).filter(({ voter }) => voter.for === undefined).length;
@@ -69,7 +69,7 @@ export function possibleApprovals(review: LoadedReview, event?: NewReviewEvent):
   return possibleApprovals({ ...review, events, state: reviewState(events, review.inputs) });
 }
 
-/** Why the person may not approve the present content; null where they may. */
+/** Why the person may not approve the current content; null if they may. */
 export function approvalRefusal(review: LoadedReview, by: ReviewActor | undefined, at: number): string | null {
   const { state, inputs } = review;
   const closed = closedReason(state);

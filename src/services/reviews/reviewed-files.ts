@@ -5,13 +5,13 @@ import { createRunFileReader, type RunFileReader } from '../runs/run-file-reader
 import type { ReviewView } from './review-service.ts';
 
 /**
- * The files that people look at before they approve a content: stored as those of a run, with a manifest. Each is verified
- * against its hash there.
+ * Reads the files that people look at before they approve a content. They are stored like a run's files, with a
+ * manifest, and each is verified against its hash there.
  */
 export const reviewedFileReader = (reviews: Reviews, content: string): RunFileReader =>
   createRunFileReader({ runFiles: (run) => reviewedFiles(reviews, run, content) });
 
-/** What each pack of a content says; empty for a report without `split`, and until the worker has made the files. */
+/** What each pack of a content says. Empty for a report without `split`, and until the worker has made the files. */
 export async function reviewedPacks(reviews: Reviews, run: RunRef, content: string): Promise<ReviewView['packs']> {
   const { packs = [] } = (await readManifest(reviewedFiles(reviews, run, content))) ?? {};
   return packs.map(({ value, label, slug, reason, manifest }) => ({

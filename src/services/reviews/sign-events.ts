@@ -10,8 +10,9 @@ import type { ProcessRegistry } from '../../queue/process-registry.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
 /**
- * A periodic task of workers with a signing key: once no process of an older version runs, records the events of each
- * organization that are there in its chain. From then on only recorded events count. Safe to run twice at once.
+ * A periodic task of workers with a signing key. Once no process of an older version is running, records each
+ * organization's existing events in its chain. From then on, only recorded events count. Safe to run in two processes
+ * at once.
  */
 export function createEventCutOver(
   deployment: Deployment,
@@ -51,7 +52,7 @@ async function eventFiles(org: string, { metadata }: ArchiveStorage): Promise<re
   return files;
 }
 
-/** An older version must not go on with a review whose later events it cannot verify. */
+/** An older version must not continue a review whose later events it cannot verify. */
 async function markOpenReviews(org: string, { reviews, clock }: Deployment): Promise<void> {
   for await (const { run } of reviews.listOpen()) if (run.org === org) await reviews.markSigned(run, clock.now());
 }

@@ -22,9 +22,9 @@ export interface ReportPeriod {
   readonly org: string;
   readonly report: string;
   readonly period: Period;
-  /** A run to ignore: the current one. */
+  /** A run to ignore, usually the current one. */
   readonly id?: string;
-  /** Of a report with `split`: only the pack of this value counts. Absent: all do. */
+  /** With `split`: only the pack of this value counts. Absent: all packs do. */
   readonly value?: string | undefined;
 }
 
@@ -32,30 +32,30 @@ export interface ReportPeriod {
 export interface EarlierDelivery {
   readonly run: string;
   readonly period: Period;
-  /** Epoch ms of its last delivery. */
+  /** When it last delivered, epoch ms. */
   readonly at: number;
-  /** Confirmed deliveries by kind of target; e-mail counts mailboxes. */
+  /** Confirmed deliveries by kind of target. For e-mail, the number of mailboxes. */
   readonly sent: Readonly<Record<string, number>>;
   /** Deliveries that may have arrived, or whose kind of target is unknown. */
   readonly uncertain: number;
 }
 
-/** The earlier delivery as JSON, in an `already_delivered` error. */
+/** The earlier delivery, as JSON in an `already_delivered` error. */
 export interface DeliveredJson {
   run: string;
   period: { from: string; to: string; timezone: string; label: string };
-  /** ISO 8601, UTC, of the last delivery. */
+  /** When it last delivered, ISO 8601 in UTC. */
   at: string;
   /** Mailboxes that received it. */
   people: number;
   /** SFTP servers, buckets, webhooks and channels that received it. */
   targets: number;
-  /** Deliveries in the state `unknown`. */
+  /** Deliveries in state `unknown`. */
   uncertain: number;
 }
 
 /**
- * Finds the newest run that has delivered the report for the period, or may have; undefined without one. Throws
+ * Finds the newest run that has delivered the report for the period, or may have; undefined if there is none. Throws
  * `redis.unreachable`, `archive.unreachable`.
  */
 export type FindEarlierDelivery = (query: ReportPeriod) => Promise<EarlierDelivery | undefined>;
@@ -70,14 +70,14 @@ export interface KnownDelivery {
   readonly at: number;
 }
 
-/** Targets that count as delivered: those with an audience. Notices to the owner do not count. */
+/** The targets that count as delivered: those with an audience. Notices to the owner do not count. */
 const countedTargets = (targets: readonly Target[]) =>
   targets.flatMap(({ kind, audience }) => (audience === undefined ? [] : [{ kind, audience }]));
 
 const DELIVERED_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sent']);
 const UNCERTAIN_STATES: ReadonlySet<string> = new Set<DeliveryState>(['sending', 'unknown']);
 
-/** Summarizes the deliveries of a run; undefined if none of them counts. @param value only those of its pack */
+/** Summarizes a run's deliveries; undefined if none counts. @param value only the deliveries of its pack */
 export function summarizeDeliveries(
   run: string,
   period: Period,
@@ -104,7 +104,7 @@ export function summarizeDeliveries(
 
 /** Records per read. */
 const RECORDS_PAGE_SIZE = 200;
-/** A period starts up to a day earlier in another time zone, and clocks differ. */
+/** A period starts up to a day earlier in other time zones, and clocks may differ. */
 const PERIOD_MARGIN_MS = 2 * DAY_MS;
 
 /** Searches the records of the report's runs, newest first, back to the first day of the period. */
@@ -149,7 +149,7 @@ const findDeliveredIn =
     return undefined;
   };
 
-/** The rows of the ledger; those of the record if the ledger has lost them. */
+/** The ledger's rows; those of the record if the ledger has lost them. */
 async function readKnownDeliveries(record: RunRecord, ledger: Ledger): Promise<readonly KnownDelivery[]> {
   const rows = await ledger.list(record.id);
   if (rows.length > 0) return rows;
@@ -157,11 +157,11 @@ async function readKnownDeliveries(record: RunRecord, ledger: Ledger): Promise<r
   return record.deliveries.map(({ target, recipient, state }) => ({ target, recipient, state, at }));
 }
 
-/** The same days in the same time zone, whatever the label. */
+/** Whether two periods have the same days in the same time zone, whatever their labels. */
 const isSamePeriod = (one: Period, other: Period): boolean =>
   one.from === other.from && one.to === other.to && one.timezone === other.timezone;
 
-/** Tries the finders in order; put the fastest first. */
+/** Tries the finders in order. Put the fastest first. */
 export const firstFound =
   (finders: readonly FindEarlierDelivery[]): FindEarlierDelivery =>
   async (query) => {
@@ -175,20 +175,21 @@ export const firstFound =
 type Refused = 'opened' | 'approved' | 'sent';
 
 interface RepeatRule {
-  /** Undefined: the rule is off. */
+  /** Undefined: repeated deliveries are allowed. */
   readonly find: FindEarlierDelivery | undefined;
   /** Epoch ms. */
   readonly now: number;
-  /** What is refused: `opened` by default. */
+  /** What is refused. Default: `opened`. */
   readonly refused?: Refused;
   readonly targets?: readonly Target[];
 }
 
 /**
- * Throws `already_delivered` for a report that was delivered for the period: the rule of the command line, the page and the
- * API. It does not apply with `again`, without deliveries, and to local directories only. Throws what `find` throws.
+ * Throws `already_delivered` if the report was already delivered for the period. The command line, the page and the API
+ * follow this rule. It does not apply with `again`, without deliveries, or if all deliveries go to local directories.
+ * Also throws the errors of `find`.
  *
- * @returns the delivery that `again` repeats; none where it cannot be found out
+ * @returns the delivery that `again` repeats; undefined if it cannot be determined
  */
 export async function assertNotDelivered(
   query: ReportPeriod & { readonly deliver: boolean },
@@ -204,7 +205,10 @@ export async function assertNotDelivered(
   return {};
 }
 
-/** Finds an earlier delivery of the period by the rules of `assertNotDelivered`. Resolves to the error; undefined without one. */
+/**
+ * Finds an earlier delivery of the period by the rules of `assertNotDelivered`. Resolves to the error; undefined if
+ * there is none.
+ */
 export async function repeatedDelivery(
   query: ReportPeriod & { readonly deliver: boolean },
   definition: Pick<Definition, 'deliveries'>,
@@ -224,7 +228,7 @@ async function findEarlier(
   return query.deliver && counts ? find?.(query) : undefined;
 }
 
-/** The error for a run whose period another run is about to deliver. @param claim of the other run */
+/** The error if another run is about to deliver the period. @param claim the other run's claim */
 export const beingDeliveredError = (
   { org, report, period }: ReportPeriod,
   claim: Pick<Claim, 'run' | 'at'>,
@@ -247,7 +251,7 @@ const nextStep = (refused: Refused): string =>
 
 const daysOf = (period: Period): string => formatPeriod(period).replace(/ \([^()]*\)$/, '');
 
-/** The error for a period that was delivered. @param now epoch ms */
+/** The error if the period was already delivered. @param now epoch ms */
 export function alreadyDeliveredError(
   { org, report }: Pick<ReportPeriod, 'org' | 'report'>,
   earlier: EarlierDelivery,
@@ -275,7 +279,7 @@ export function alreadyDeliveredError(
   });
 }
 
-/** `October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).` */
+/** A sentence: `October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).` */
 function describeDelivery(
   { run, period, at, sent, uncertain }: EarlierDelivery,
   now: number,
@@ -301,7 +305,7 @@ const formatCount = (count: number, [one, many]: readonly [string, string]): str
 const joinWithAnd = (parts: readonly string[]): string =>
   parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
-/** `3 Nov, 10:56` of the period's zone, with the year where it is not this one. */
+/** `3 Nov, 10:56` in the period's time zone, with the year if it is not the current one. */
 function formatSentAt(at: number, timeZone: string, now: number): string {
   const yearOf = (instant: number): string =>
     intlDateTimeFormat('en-GB', { timeZone, year: 'numeric' }).format(instant);

@@ -4,15 +4,15 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 
-/** Who triggers a run: neither field for a schedule, `by` alone for a user of the shell. */
+/** Who triggers a run. A schedule has neither field; a user of the shell has only `by`. */
 export interface Requester {
   readonly by?: RunOrder['by'] | undefined;
   readonly bySubject?: RunOrder['bySubject'] | undefined;
 }
 
 /**
- * Under `four_eyes` who triggers a run cannot approve it. Throws `approval.unreachable` where too few people remain: the run
- * would wait forever.
+ * Throws `approval.unreachable` if too few people could approve, because the run would wait forever. With `four_eyes`,
+ * the person who triggers a run cannot approve it.
  */
 export function assertApprovable(
   {

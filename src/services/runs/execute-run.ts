@@ -13,7 +13,7 @@ import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-def
 import type { OwnerNotices } from '../deliveries/owner-notices.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** Binds the ports of a run to one organization: its API key, budget and mail server. */
+/** Creates the ports for running one organization's reports: its API key, budget and mail server. */
 export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
 
 interface Execution extends Deployment {
@@ -24,19 +24,19 @@ interface Execution extends Deployment {
 }
 
 /**
- * One attempt of a run, as the worker makes it. It loads the frozen definition, applies the current access control, obeys
- * pauses, runs the pipeline (`run/run.ts`) and notifies the owner of a bad outcome. The worker turns the outcome into a
- * BullMQ verb. Each attempt is a span in the trace of the trigger.
+ * Executes one attempt of a run for a worker: loads the frozen definition, applies the current access control, obeys
+ * pauses, runs the pipeline (`run/run.ts`), and notifies the owner of a bad outcome. The worker turns the outcome into
+ * a BullMQ verb. Each attempt is a span in the trigger's trace.
  */
 export function createRunExecutor(ports: Execution): Execute {
   const { archive, reviews, orgs, portsOf, notices, trace = noTrace } = ports;
   const enforcement: Omit<PauseEnforcementPorts, 'paused' | 'frozenOf'> = {
     ...ports,
-    // An archive that cannot be read counts as published: the attempt itself then reports the error.
+    // An unreadable archive counts as published, so that the attempt itself reports the error.
     isPublished: async (order) => {
       try {
         if ((await archive.peek(order)) !== undefined) return true;
-        // Its figures are stored; people have decided that it goes on.
+        // The run's figures are stored, and people have decided that it continues.
         return (await reviews.events(order)).length > 0;
       } catch {
         return true;
@@ -75,22 +75,22 @@ export function createRunExecutor(ports: Execution): Execute {
   };
 }
 
-/** Begins to read what an attempt needs from Redis: in one round trip with the record that is being marked. */
+/** Begins to read what an attempt needs from Redis, in one round trip with the record's update. */
 function readTogether(
   order: RunOrder,
   { definitions, ...ports }: Execution,
 ): Pick<PauseEnforcementPorts, 'paused' | 'frozenOf'> {
   const load = (of: RunOrder) => loadFrozenDefinition(of, definitions);
   const [frozen, paused] = [load(order), activePauses(ports)];
-  // The caller that awaits them gets the error.
+  // Whoever awaits them gets the error.
   for (const reading of [frozen, paused]) reading.catch(() => {});
-  // A review may go on with another version.
+  // A review may continue with another version.
   return { paused, frozenOf: (of) => (of.digest === order.digest ? frozen : load(of)) };
 }
 
 /**
- * A final failure is only enqueued here and sent after the record says `failed`: a crash between the two must not lose
- * the notice. The other bad outcomes are sent at once.
+ * Notifies the owner. A final failure is only enqueued here, and sent after the record says `failed`: a crash in
+ * between must not lose the notice. Other bad outcomes are sent at once.
  */
 async function notifyOwner(
   order: RunOrder,
@@ -107,13 +107,14 @@ async function notifyOwner(
   const concern = isDelivered ? (allDeniedError(receipts) ?? wrongFiguresError(outcome.value)) : undefined;
   if (concern !== undefined) await notices.send(order, concern.toJSON());
   if (state === 'partly_delivered') await notices.send(order, null);
-  // The review sweep notifies about a review: it records its notices in the archive, since the run is not published yet.
+  // The review sweep sends notices about a review. It records them in the archive, because the run is not published
+  // yet.
   if (state === 'held' && review === undefined) {
     await notices.send(order, incompleteError('run.held', incomplete)?.toJSON() ?? null);
   }
 }
 
-/** A storage outage spends no attempt: the run waits for its storage. */
+/** Whether an error ends the run. A storage outage uses no attempt: the run waits for its storage. */
 const isFinal = (error: DocketError, lastAttempt: boolean): boolean =>
   (lastAttempt || !error.retryable) && !isStorageOutage(error);
 
@@ -123,9 +124,9 @@ function spanAttributes(outcome: Outcome<RunResult>): SpanAttributes {
 }
 
 /**
- * The order that a run goes on with: that of its review, where it has one. After Redis was lost, a schedule may open a slot
- * again with a later version of its report, which must not end a review that began with another one: it may ask for no
- * approval. Stores the version of the review again.
+ * The order with which a run continues: that of its review, if it has one. After Redis was lost, a schedule may reopen
+ * a slot with a later version of its report. That version may need no approval, so it must not end a review that began
+ * with another version. Stores the review's version again.
  *
  * Throws `archive.corrupt`, `archive.unreachable`.
  */

@@ -8,12 +8,15 @@ export interface FailureGroup {
   readonly runs: readonly RunRecord[];
   /** `org/report`, sorted. */
   readonly reports: readonly string[];
-  /** When the first and the last of them ended or, while they wait, were opened; epoch ms. */
+  /** When the first and the last of them ended or, if they still wait, were opened; epoch ms. */
   readonly first: number;
   readonly last: number;
 }
 
-/** Groups runs by their cause, the most frequent first: one server that is down, or one metric that was dropped, is one group. */
+/**
+ * Groups runs by their cause, most frequent first. One server that is down, or one metric that was dropped, makes one
+ * group.
+ */
 export function groupFailures(runs: readonly RunRecord[]): readonly FailureGroup[] {
   const groups = new Map<string, RunRecord[]>();
   for (const run of runs) {
@@ -38,10 +41,10 @@ export function groupFailures(runs: readonly RunRecord[]): readonly FailureGroup
     .sort((one, other) => other.runs.length - one.runs.length || other.last - one.last);
 }
 
-/** A run that was partly delivered by an older version has none. */
+/** Used for a run that an older version delivered partly, which has no error. */
 const NO_ERROR = { code: 'deliver.target_refused', message: 'Some deliveries failed.' } as const;
 
-/** The code, and what failed: of deliveries the targets with their answers, of anything else the message. */
+/** The cause: the error's code, with the targets' replies for deliveries, otherwise with the message. */
 function causeOf({ state, org, report, error, deliveries }: RunRecord): string {
   const failed = deliveries.filter(({ state }) => state !== 'sent');
   if (error?.code.startsWith('deliver.') !== false && failed.length > 0) {
@@ -52,7 +55,7 @@ function causeOf({ state, org, report, error, deliveries }: RunRecord): string {
   return `${state} ${error?.code} ${withoutIds(text)}`;
 }
 
-/** Addresses, ids and numbers, which differ from run to run. A metric or a section keeps its name. */
+/** Addresses, ids and numbers, which differ from run to run. Names of metrics and sections stay. */
 const VARIABLE = /[^\s<>()]+@[^\s<>(),;:]+|\b[0-9a-f]{8}(?:[0-9a-f-]{4,})?\b|\b\d[\d.,:TZ+-]*\b/gi;
 
 const withoutIds = (text: string): string => text.replaceAll(VARIABLE, '#');

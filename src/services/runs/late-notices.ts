@@ -21,15 +21,15 @@ import { findLateRuns } from './late-runs.ts';
 
 const ATTEMPT_TIMEOUT_MS = 60_000;
 
-/** One notice per report and day, by one of all processes. */
+/** Ensures one notice per report and day among all processes. */
 export interface LateNoticeClaims {
   /** @param report `org/report` @param day YYYY-MM-DD */
   claim(report: string, day: string): Promise<boolean>;
-  /** The notice was not sent: another round tries again. */
+  /** Releases the claim if the notice was not sent, so that another round tries again. */
   release(report: string, day: string): Promise<void>;
 }
 
-/** Throws `redis.unreachable`. */
+/** Keeps the claims in Redis. Throws `redis.unreachable`. */
 export function redisLateNoticeClaims(redis: RedisClient, { prefix }: { readonly prefix: string }): LateNoticeClaims {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
@@ -42,7 +42,10 @@ export function redisLateNoticeClaims(redis: RedisClient, { prefix }: { readonly
   };
 }
 
-/** Tells owners that a report is late: once per report and day, whatever the number of its slots. Call it every minute. */
+/**
+ * Notifies owners that a report is late, once per report and day, however many of its slots are late. Call it every
+ * minute.
+ */
 export function createLateNotices(
   deployment: Deployment,
   sending: Sending,
@@ -51,7 +54,7 @@ export function createLateNotices(
 ): () => Promise<void> {
   const { clock, log } = deployment;
   return async () => {
-    // The oldest slot of a report first: the notice is about it.
+    // A report's oldest slot first, because the notice is about that one.
     const late = [...(await findLateRuns(deployment, reports()))].sort((one, other) =>
       one.slot < other.slot ? -1 : 1,
     );
@@ -99,7 +102,7 @@ async function notify(
   return state !== 'pending' && state !== 'sending';
 }
 
-/** It has no figures, and nothing in it decides anything. */
+/** Makes the notice. It contains no figures, and nobody can decide anything with it. */
 function lateNotice(
   record: RunRecord,
   { definition, settings }: FrozenDefinition,

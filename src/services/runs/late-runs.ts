@@ -5,19 +5,19 @@ import type { RunRecord } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { pauseOfRun } from './timeline/wait-reason.ts';
 
-/** Unfinished runs among which late ones are searched; the newest first. */
+/** How many unfinished runs to search for late ones, newest first. */
 const MAX_SEARCHED = 1000;
 
 const hasLateAfter = ({ schedule }: Definition): boolean => schedule.some((one) => one.late_after !== undefined);
 
-/** Whether a run is late, by the pauses of its deployment. */
+/** Whether a run is late, considering the deployment's pauses. */
 export const isLateNow = (record: RunRecord, pauses: readonly Pause[], now: number): boolean =>
   isLate(record, now, pauseOfRun(pauses, record) !== undefined);
 
 /**
- * Scheduled runs whose readers wait for longer than they expect. Throws `redis.unreachable`.
+ * Finds scheduled runs whose readers wait longer than they expect. Throws `redis.unreachable`.
  *
- * @param reports without one with `late_after` no run is read
+ * @param reports if none of them has `late_after`, no run is read
  */
 export async function findLateRuns(
   { runs, pauses, clock }: Deployment,

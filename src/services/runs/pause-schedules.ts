@@ -4,10 +4,10 @@ import type { AuditActor } from '../audit-log.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
 /**
- * Pauses the scheduled runs of an organization (`report: null`) or a report. Returns the active pause: an older one stays
- * unchanged. Throws `redis.unreachable`.
+ * Pauses the scheduled runs of an organization (`report: null`) or a report. Returns the active pause; an older pause
+ * stays unchanged. Throws `redis.unreachable`.
  *
- * @param recordUnchanged whether an older pause that stays is recorded in the audit log as well
+ * @param recordUnchanged whether the audit log also records the attempt if an older pause stays
  */
 export async function pauseSchedules(
   { org, report }: PauseTarget,
@@ -24,8 +24,8 @@ export async function pauseSchedules(
 }
 
 /**
- * Resumes the scheduled runs of an organization or a report. Returns the removed pauses; without any, nothing is recorded.
- * Throws `redis.unreachable`.
+ * Resumes the scheduled runs of an organization or a report. Returns the removed pauses. If there are none, nothing is
+ * recorded. Throws `redis.unreachable`.
  */
 export async function resumeSchedules(
   target: PauseTarget,

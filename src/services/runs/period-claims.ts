@@ -6,30 +6,30 @@ import { type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
 import { alreadyDeliveredError, beingDeliveredError, type FindEarlierDelivery } from './already-delivered.ts';
 
 export interface PeriodClaimPorts {
-  /** Redis first, then the archive. A run has the claim once it has it in all of them. */
+  /** Redis first, then the archive. A run has the claim once it has it in every store. */
   readonly stores: readonly ClaimStore[];
   readonly runs: RunStore;
   readonly find: FindEarlierDelivery;
   readonly clock: Clock;
 }
 
-/** Writes of other processes that may come in between before an attempt of the run gives up and is repeated. */
+/** How often other processes may write in between before the run's attempt gives up and is repeated. */
 const MAX_TRIES = 20;
-/** A run of another Redis that has claimed a period and has delivered nothing in this time has died. */
+/** A run of another Redis that claimed a period and delivered nothing within this time counts as dead. */
 const ABANDONED_AFTER_MS = DAY_MS;
-/** A run that waits for a target renews its claim, so that it never counts as abandoned. */
+/** A run that waits for a target renews its claim this often, so that it never counts as abandoned. */
 const RENEW_AFTER_MS = HOUR_MS;
-/** Earlier holders that a claim names, the newest first. */
+/** Most earlier holders that a claim names, newest first. */
 const MAX_REPLACED = 10;
 
-/** The claim of a period in each store. */
+/** A period's claim in each store. */
 type Held = readonly (StoredClaim | undefined)[];
 
-/** The claims of other runs, without those that were released. */
+/** Other runs' claims, except released ones. */
 const othersIn = (held: Held, run: string): readonly StoredClaim[] =>
   held.flatMap((claim) => (claim === undefined || claim.run === run || claim.released ? [] : claim));
 
-/** The run's claim, naming those that it replaces. */
+/** The run's claim, which names those that it replaces. */
 function claimOf({ id }: ClaimingRun, held: Held, at: number): Claim {
   const named = [...othersIn(held, id), ...held.flatMap((claim) => claim?.replaces ?? [])];
   const replaces = new Map(named.map((other) => [other.run, { run: other.run, at: other.at }] as const));
@@ -38,15 +38,15 @@ function claimOf({ id }: ClaimingRun, held: Held, at: number): Claim {
 }
 
 /**
- * Claims in Redis and the archive. A claim counts as released once its run has ended and has delivered nothing, as its record
- * and its deliveries say: so it is released however the run has ended.
+ * Manages claims in Redis and the archive. A claim counts as released once its run has ended without delivering,
+ * judging by its record and deliveries. So it is released however the run ended.
  */
 export function createPeriodClaims({ stores, runs, find, clock }: PeriodClaimPorts): PeriodClaims {
   /** Throws `already_delivered` while one of the other runs may deliver, and if any run has delivered. */
   const assertFree = async (run: ClaimingRun, others: readonly Pick<Claim, 'run' | 'at'>[]): Promise<void> => {
     const now = clock.now();
     const earlier = await find(run);
-    // What was delivered before this run was opened was known then: the request was checked, or it insisted.
+    // Deliveries before this run was opened were known at that time: the request was checked, or it insisted.
     const counts = earlier && (earlier.at >= run.createdAt || others.some((other) => other.run === earlier.run));
     if (counts) throw alreadyDeliveredError(run, earlier, now, 'sent');
     for (const other of others) {
@@ -63,7 +63,7 @@ export function createPeriodClaims({ stores, runs, find, clock }: PeriodClaimPor
     return true;
   };
 
-  /** Gives the run's claim back to the run that had it before, if any, unless another run has taken it over since. */
+  /** Returns the run's claim to its previous holder, if there was one, unless another run has taken it over since. */
   const giveBack = async (run: ClaimingRun): Promise<void> => {
     for (const [index, stored] of (await readAll(run)).entries()) {
       if (stored === undefined || stored.run !== run.id || stored.released) continue;
@@ -102,7 +102,8 @@ export function createPeriodClaims({ stores, runs, find, clock }: PeriodClaimPor
       try {
         const claims = await claimAll(run, insists);
         if (await insists()) return;
-        // Once the claim is there: a run that was over may have been reopened just before its claim was taken over.
+        // Checked again with the claim: a run that had ended may have been reopened just before its claim was taken
+        // over.
         await assertFree(
           run,
           claims.flatMap(({ replaces = [] }) => replaces),

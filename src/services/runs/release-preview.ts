@@ -10,7 +10,7 @@ import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { reviewedFiles } from '../reviews/reviewed-files.ts';
 
-/** The missing figures of a run that waits for people, and the recipients of its files. */
+/** What a run that waits for people lacks, and who would receive its files. */
 export const releasePreviewSchema = z.object({
   missing: z
     .array(
@@ -40,8 +40,8 @@ export const releasePreviewSchema = z.object({
 export type ReleasePreview = z.infer<typeof releasePreviewSchema>;
 
 /**
- * The missing figures of a published or reviewed run, and the recipients of its files if it were released or approved now:
- * those of its frozen definition, checked against the current allow-list. Undefined where its files do not exist. Throws
+ * The missing figures of a published or reviewed run, and the recipients if it were released or approved now: those in
+ * its frozen definition, checked against the current allow-list. Undefined if the run's files do not exist. Throws
  * `archive.*`, `redis.unreachable`.
  */
 export async function loadReleasePreview(run: RunOrder, deployment: Deployment): Promise<ReleasePreview | undefined> {
@@ -62,14 +62,14 @@ export async function loadReleasePreview(run: RunOrder, deployment: Deployment):
   };
 }
 
-/** The manifest of what is reviewed; undefined while there is nothing to look at. */
+/** The manifest of the content under review; undefined while there is nothing to look at. */
 async function reviewedManifest({ id, org, report }: RunOrder, reviews: Reviews): Promise<Manifest | undefined> {
   const run = { id, org, report };
   const { content } = (await loadReview(reviews, run)).state;
   return content === null ? undefined : readManifest(reviewedFiles(reviews, run, content));
 }
 
-/** Undefined as well where this version of Docket cannot read the definition: the preview then shows less. */
+/** Also undefined if this version of Docket cannot read the definition: the preview then shows less. */
 const readableDefinition = (run: RunOrder, definitions: DefinitionStore) =>
   findFrozenDefinition(run, definitions).catch((thrown: unknown) => {
     if (toDocketError(thrown).code === 'definition.invalid') return undefined;

@@ -3,23 +3,23 @@ import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import type { DecisionService } from '../deliveries/decisions.ts';
 
-/** Hex digits of the id of a run or a delivery. */
+/** Number of hex digits in the id of a run or delivery. */
 const ID_LENGTH = 32;
-/** Minimum length of a prefix: the digits that are shown of a run id. */
+/** Shortest allowed prefix: as many digits as are shown of a run's id. */
 const MIN_LENGTH = 8;
-/** Digits at the start of a delivery id that it shares with its run. */
+/** Number of digits that a delivery's id shares with its run's id. */
 const RUN_PREFIX_LENGTH = 16;
-/** Candidates listed in an error. */
+/** Most candidates listed in an error. */
 export const MAX_CANDIDATES = 10;
-/** Records read before the search stops: most may belong to other organizations. */
+/** How many records to read before the search stops: most may belong to other organizations. */
 const MAX_SCANNED_RUNS = 1_000;
 
-/** Whether a text has the form of a complete run or delivery id. */
+/** Whether a text has the form of a full run or delivery id. */
 export const isFullId = (text: string): boolean => new RegExp(`^[0-9a-f]{${ID_LENGTH}}$`).test(text);
 
 /**
- * Resolves a run id or a prefix of one. A prefix matches only runs of these organizations. Undefined when no run matches.
- * Throws `usage.invalid` for fewer than eight digits, `run.ambiguous` with the candidates.
+ * Resolves a full run id, or a unique prefix of one among these organizations' runs. Undefined when no run matches.
+ * Throws `usage.invalid` for fewer than eight digits, and `run.ambiguous` with the candidates.
  */
 export async function resolveRunId(
   given: string,
@@ -36,7 +36,7 @@ export async function resolveRunId(
   return requireUnique('run', text, found);
 }
 
-/** A match of a prefix. */
+/** A run or delivery that matches a prefix. */
 export interface IdCandidate {
   readonly id: string;
   /** The id with a description, for the error. */
@@ -44,8 +44,8 @@ export interface IdCandidate {
 }
 
 /**
- * Resolves a delivery id or a prefix of one. A delivery id starts with that of its run: up to sixteen digits match all
- * deliveries of the run. Throws `usage.invalid`, `delivery.ambiguous`.
+ * Resolves a full delivery id, or a prefix of one. A delivery's id starts with the digits of its run: a prefix of up to
+ * sixteen digits matches all deliveries of the run. Throws `usage.invalid`, `delivery.ambiguous`.
  */
 export async function resolveDeliveryId(
   given: string,
@@ -65,7 +65,7 @@ export async function resolveDeliveryId(
   return requireUnique('delivery', text, found);
 }
 
-/** Runs of these organizations with the prefix. */
+/** The runs of these organizations whose id has the prefix. */
 export async function* runsWithPrefix(
   prefix: string,
   runs: RunIdLookup,
@@ -83,13 +83,13 @@ export async function* runsWithPrefix(
   }
 }
 
-/** An unreadable record is found by its complete id only, which reports the error. */
+/** An unreadable record is only found by its full id, which reports the error. */
 function ignoreUnreadable(thrown: unknown): undefined {
   if (thrown instanceof DocketError && thrown.code === 'run.unreadable') return undefined;
   throw thrown;
 }
 
-/** Whether the text is a prefix of an id and not a complete one. Throws `usage.invalid` for one that is too short. */
+/** Whether the text is a prefix of an id, as opposed to a full id. Throws `usage.invalid` if it is too short. */
 export function isIdPrefix(text: string): boolean {
   if (!/^[0-9a-f]+$/.test(text) || text.length >= ID_LENGTH) return false;
   if (text.length >= MIN_LENGTH) return true;
@@ -100,7 +100,7 @@ export function isIdPrefix(text: string): boolean {
   });
 }
 
-/** The id of the only candidate; undefined without candidates. Throws `run.ambiguous`, `delivery.ambiguous`. */
+/** The only candidate's id; undefined without candidates. Throws `run.ambiguous`, `delivery.ambiguous`. */
 export function requireUnique(
   what: 'run' | 'delivery',
   text: string,

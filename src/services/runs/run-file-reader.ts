@@ -16,30 +16,33 @@ export { MAIL_BODY_NAMES } from '../../render/artifact.ts';
 /** A file of a run, as its manifest names it. */
 export interface FileEntry {
   readonly name: string;
-  /** `mail`: `mail.html`, `mail.txt` and those of further bodies; `picture`: what the HTML shows as `cid:`. */
+  /** `mail`: the e-mail's HTML and text bodies. `picture`: an image that the HTML shows as `cid:`. */
   readonly kind: 'file' | 'mail' | 'picture';
   /** Media type. */
   readonly type: string;
-  /** Null for parts of the mail: the manifest has no size for them. */
+  /** Null for parts of the e-mail: the manifest has no size for them. */
   readonly bytes: number | null;
-  /** Hex. Null for the mail of runs that older versions have published. */
+  /** Hex. Null for e-mails of runs that older versions published. */
   readonly sha256: string | null;
-  /** What of a template was filled; absent where the file is not made from one. */
+  /** What was filled in a template. Absent if the file is not made from one. */
   readonly workbook?: FilledWorkbook;
-  /** The label of the value that its pack is of. Absent for files of no pack. */
+  /** Label of the value whose pack has the file. Absent for files outside packs. */
   readonly pack?: string;
 }
 
 export interface RunFile extends FileEntry {
   readonly bytes: number;
-  /** The caller closes the stream. Rejects at once for a missing file, at the last chunk for a changed one: `archive.corrupt`. */
+  /**
+   * The caller closes the stream. Rejects with `archive.corrupt`: at once for a missing file, at the last chunk for a
+   * changed one.
+   */
   open(): Promise<Readable>;
 }
 
 export type RunFileReader = ReturnType<typeof createRunFileReader>;
 
 /**
- * Reads the archived files of runs. Verifies what it returns against the hashes of the manifest, and the manifest against the
+ * Reads the archived files of runs. Verifies its results against the manifest's hashes, and the manifest against the
  * signed chain if there is one. Throws `archive.unreachable`, `archive.corrupt`.
  */
 export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, signing?: RunChain) {
@@ -57,7 +60,7 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
     return manifest && [...fileEntries(manifest), ...mailEntries(manifest)];
   };
   return {
-    /** Undefined: the run's files are not there (yet, or any more). */
+    /** Undefined if the run's files are not there yet, or no longer. */
     files: (run: RunRef) => entriesOf(run, storage.runFiles(run)),
 
     /** Undefined for a name that `files` does not list. */
@@ -71,7 +74,7 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
       return { ...entry, bytes: whole.byteLength, open: async () => Readable.from([whole], { objectMode: false }) };
     },
 
-    /** All of `kind: 'file'`, in the order of the manifest. Undefined as for `files`. */
+    /** All files of `kind: 'file'`, in the manifest's order. Undefined as for `files`. */
     outputs: async (run: RunRef): Promise<readonly RunFile[] | undefined> => {
       const runFiles = storage.runFiles(run);
       return (await entriesOf(run, runFiles))?.flatMap((entry) => {
@@ -82,8 +85,8 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
     },
 
     /**
-     * A body of the e-mail with its pictures inside; undefined without one.
-     * @param body the first one when absent
+     * A body of the e-mail with embedded pictures; undefined without an e-mail.
+     * @param body absent: the first body
      */
     preview: async (run: RunRef, body?: string) => {
       const runFiles = storage.runFiles(run);
@@ -105,7 +108,7 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
 const fileEntry = (file: Manifest['files'][number]): FileEntry => {
   const { name, bytes, sha256, workbook } = file;
   const type = artifactKind(file).mediaType;
-  // The e-mail of a pack is a file of the pack.
+  // A pack's e-mail is a file of the pack.
   const kind = isReportFile(file) ? 'file' : type.startsWith('image/') ? 'picture' : 'mail';
   return { name, kind, type, bytes, sha256, ...(workbook === undefined ? {} : { workbook }) };
 };
@@ -129,7 +132,7 @@ const mailEntries = ({ mail }: Manifest): readonly FileEntry[] =>
     sha256,
   }));
 
-/** A part of the mail in memory: they are small. */
+/** Reads a part of the e-mail into memory; such parts are small. */
 async function readMailPart(runFiles: RunFiles, name: string, sha256: string | null): Promise<Buffer> {
   const bytes = await runFiles.get(name);
   if (bytes === undefined) throw archiveCorrupt(runFiles.location, `${name} is missing`, {});
@@ -139,14 +142,17 @@ async function readMailPart(runFiles: RunFiles, name: string, sha256: string | n
   return bytes;
 }
 
-/** Reads the first chunk before the response starts: a missing file, or a small changed one, is then an error response. */
+/**
+ * Reads the first chunk before the response starts, so that a missing file, or a small changed one, becomes an error
+ * response.
+ */
 async function openVerified(runFiles: RunFiles, entry: FileEntry & { readonly bytes: number }): Promise<Readable> {
   const found = await runFiles.stream(`files/${entry.name}`);
   if (found === undefined) throw archiveCorrupt(runFiles.location, `${entry.name} is missing`, {});
   return primedStream(verifiedChunks(found, entry, runFiles.location));
 }
 
-/** Withholds the last chunk until the hash is verified: a changed file is never complete. */
+/** Withholds the last chunk until the hash is verified, so that a changed file is never complete. */
 async function* verifiedChunks(
   chunks: AsyncIterable<Uint8Array>,
   { name, bytes, sha256 }: FileEntry & { readonly bytes: number },
@@ -167,8 +173,8 @@ async function* verifiedChunks(
 }
 
 /**
- * The chunks as a stream whose first chunk is read: what fails before it fails here, and not in the middle of a response.
- * Destroying the stream closes the generator, also where nothing was read from it.
+ * Makes a stream whose first chunk is already read: early failures then happen here, and not in the middle of a
+ * response. Destroying the stream closes the generator, even if nothing was read from it.
  */
 export async function primedStream(chunks: AsyncGenerator<Uint8Array, void>): Promise<Readable> {
   let first: Promise<IteratorResult<Uint8Array, void>> | undefined = Promise.resolve(await chunks.next());

@@ -2,13 +2,13 @@ import { DocketError } from '../../base/error.ts';
 import { MAX_ZIP_BYTES, zipChunks } from '../../render/formats/csv/zip.ts';
 import type { RunFile } from './run-file-reader.ts';
 
-/** Per file, for its name and its entry in the directory. */
+/** Space per file for its name and its directory entry. */
 const ENTRY_BYTES = 1_024;
 
 /**
- * The files of a run as one zip, in chunks, under their names in the archive. Texts are compressed; workbooks and PDF are
- * already. Throws `archive.corrupt` for a missing or changed file: what was yielded before is then an incomplete zip.
- * Throws `usage.invalid` before the first chunk for files of more than 4 GB.
+ * Yields a run's files as one zip, in chunks, with their names in the archive. Compresses texts; workbooks and PDFs are
+ * compressed already. Throws `archive.corrupt` for a missing or changed file, so that the chunks yielded before form an
+ * incomplete zip. Throws `usage.invalid` before the first chunk for files of more than 4 GB.
  *
  * @param at epoch ms; its day is the date of each file
  */

@@ -7,37 +7,40 @@ import type { ReviewEvent } from '../../run/review/review-event.ts';
 import { type RunRecord, TERMINAL_STATES } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** The result of an attempt at a delivery. */
+/** The result of one attempt at a delivery. */
 export interface DeliveryEvent {
   readonly delivery: string;
-  /** `sending`: its result is not recorded. */
+  /** `sending`: no result is recorded. */
   readonly state: DeliveryState;
-  /** The server's answer. */
+  /** The server's reply. */
   readonly detail: string | null;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** What only the archive knows of a run. */
+/** What only the archive knows about a run. */
 export interface RunHistory {
-  /** Epoch ms at which its files were made; null where the record has it, or nothing does. */
+  /** When the files were made, epoch ms. Null if the record has it, or if nobody knows. */
   readonly madeAt: number | null;
-  /** Of the deliveries that were attempted or decided more than once: the ledger keeps the last result of each. Oldest first. */
+  /**
+   * For deliveries that were attempted or decided more than once, because the ledger keeps only the last result of
+   * each. Oldest first.
+   */
   readonly events: readonly DeliveryEvent[];
-  /** Of a run that is reviewed before it is delivered, oldest first. */
+  /** For a run that is reviewed before delivery: the review's events, oldest first. */
   readonly review: readonly ReviewEvent[];
 }
 
 export const NO_HISTORY: RunHistory = { madeAt: null, events: [], review: [] };
 
-/** Deliveries whose attempts are read: each is a few small files. */
+/** For how many deliveries to read the attempts. Each takes a few small files. */
 const MAX_DELIVERIES = 200;
 
-/** Whether the record says that the run waited for people: others have no review, or an empty one. */
+/** Whether the record says that the run waited for people. Other runs have no review, or an empty one. */
 const hasReview = ({ state, review, reopened }: RunRecord): boolean =>
   review !== undefined || state === 'awaiting_approval' || reopened.some(({ what }) => what === 'review');
 
-/** Reads as little as the run needs, usually nothing. An archive that cannot be read leaves the history empty. */
+/** Reads as little as the run needs, usually nothing. If the archive is unreadable, the history is empty. */
 export async function loadRunHistory(
   record: RunRecord,
   rows: readonly DeliveryRow[],

@@ -19,44 +19,44 @@ export interface TriggerRequest {
   readonly definition: Definition;
   readonly settings: OrgSettings;
   /**
-   * A scheduled instant (epoch ms), or the id of a trigger: the same id with the same request is the same run. `isNew`: the id
-   * is random and was just made, so that there cannot be a run of it.
+   * A scheduled instant (epoch ms), or the id of a trigger: the same id with the same request always means the same
+   * run. `isNew`: the id is random and was just made, so no run can have it yet.
    */
   readonly slot: { readonly scheduled: number } | { readonly trigger: string; readonly isNew?: boolean };
   readonly trigger: RunOrder['trigger'];
   readonly priority: RunOrder['priority'];
-  /** Overrides the period of the definition. */
+  /** Used instead of the definition's period. */
   readonly period?: PeriodSpec;
-  /** Of a report with `split`: only the pack of this value. */
+  /** With `split`: make only the pack of this value. */
   readonly value?: string | undefined;
   readonly deliver: boolean;
-  /** Delivers again what was already delivered for the period. */
+  /** Delivers the period even if it was already delivered. */
   readonly again?: boolean;
-  /** Days in `period` that are not over are meant. */
+  /** Confirms that `period` may contain days that are not over. */
   readonly unfinished?: boolean;
-  /** Ms that the run waits in the queue: the jitter of a schedule. */
+  /** How long the run waits in the queue, ms: a schedule's jitter. */
   readonly delayMs?: number;
   /** Ms after the slot within which readers expect the report; see `RunOrder`. */
   readonly lateAfterMs?: number | undefined;
-  /** Awaited before the run is enqueued: runs that are opened together are enqueued in order. */
+  /** Awaited before the run is enqueued, so that runs that are opened together are enqueued in order. */
   readonly turn?: Promise<void>;
-  /** Name of the token or of the shell's user. */
+  /** Name of the token or of the shell user. */
   readonly by?: string;
-  /** Subject of the sign-in of who triggers it; absent for the shell's user. */
+  /** Subject of the person's sign-in; absent for shell users. */
   readonly bySubject?: string;
-  /** Called if this request has opened the run, while it is enqueued: also where that then fails. */
+  /** Called if this request has opened the run, while the run is enqueued and even if that fails. */
   readonly onOpened?: (record: RunRecord) => Promise<void>;
 }
 
 interface TriggerPorts extends QueuedRuns {
   /** Absent: repeated deliveries are allowed. */
   readonly findDelivered?: FindEarlierDelivery | undefined;
-  /** The run's spans become children of the current span, in any process; absent: no spans. */
+  /** Makes the run's spans children of the current span, in any process. Absent: no spans. */
   readonly trace?: Trace | undefined;
 }
 
 export interface TriggerResult {
-  /** False: the slot was already open; `record` is that of its run. */
+  /** False if the slot was already open: `record` is then that of the existing run. */
   readonly opened: boolean;
   readonly record: RunRecord;
 }
@@ -67,18 +67,18 @@ export type TriggerRun = (request: TriggerRequest) => Promise<TriggerResult>;
 /**
  * Opens the slot once and enqueues its run. A repeated call returns the existing record.
  *
- * Definition and record are stored in one step, and the job afterwards: after a crash between the two, the reconciler enqueues
- * the `queued` record. A request that fails before leaves no run. What does not depend on the reply before is sent with it, on
- * the one connection, whose commands Redis runs in their order.
+ * Definition and record are stored in one step, and the job afterwards: after a crash between the two, the reconciler
+ * enqueues the `queued` record. A request that fails before leaves no run. Commands that do not depend on the previous
+ * reply are sent together on one connection, which Redis processes in order.
  *
  * Throws `deliver.recipient_refused` for a recipient that the organization does not allow, before anything is opened. A
- * scheduled slot does not throw it, since it would be retried forever: its run reaches the other recipients, and a notice
- * names the refused one. Throws `approval.unreachable` likewise where too few people could approve what this person has
- * triggered. Throws `period.not_begun` and `period.unfinished` as `assertPeriodAllowed`: the run of a scheduled slot ends
- * with the first of them. Throws `usage.invalid` for a value that the report cannot be run for (`assertSplitValue`). Throws
- * `already_delivered` for a period that was delivered before, unless the request sets `again` or has opened that run; a
- * scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used with a different request,
- * `redis.unreachable` if nothing was written.
+ * scheduled slot does not throw it, because it would be retried forever: its run reaches the other recipients, and a
+ * notice names the refused one. In the same way, throws `approval.unreachable` if too few people could approve what
+ * this person triggers. Throws `period.not_begun` and `period.unfinished` as `assertPeriodAllowed`; the run of a
+ * scheduled slot ends with the first of them. Throws `usage.invalid` for a value for which the report cannot run
+ * (`assertSplitValue`). Throws `already_delivered` for a period that was delivered before, unless the request sets
+ * `again` or has opened that run; a scheduled slot runs once anyway. Throws `run.conflict` if the trigger id was used
+ * with a different request, `redis.unreachable` if nothing was written.
  */
 export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): Promise<TriggerResult> {
   const { definition, settings, slot } = request;
@@ -114,7 +114,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   if (!scheduled) {
     assertPeriodAllowed(order, { spec: request.period, unfinished: request.unfinished }, now);
     const { findDelivered } = ports;
-    // A repeated request finds its own run, even if that has delivered since.
+    // A repeated request finds its own run, even if that run has delivered since.
     const find: FindEarlierDelivery | undefined =
       findDelivered &&
       (async (query) => (isNew || (await ports.runs.get(order.id)) === undefined ? findDelivered(query) : undefined));
@@ -125,7 +125,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   }
   const [{ opened, record }, place] = await Promise.all([
     ports.runs.open(order, { definition, settings }),
-    // Only for a run that is certainly new: another one may have been enqueued already.
+    // Only for a certainly new run, because another one may already be enqueued.
     isNew ? ports.queue.assignPlace(order) : undefined,
   ]);
   if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {
@@ -151,7 +151,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
  * Triggers a run on behalf of a person (`request.by`), and records it in the audit log if it was opened. Throws as
  * `triggerRun`.
  *
- * @param entry address and reason of the audit entry
+ * @param entry address and reason for the audit entry
  */
 export async function requestRun(
   request: TriggerRequest & { readonly by: string },
@@ -163,7 +163,7 @@ export async function requestRun(
   return trigger({ ...request, onOpened });
 }
 
-/** `docket check` and each delivery refuse it as well; here it costs no call. */
+/** `docket check` and each delivery refuse such recipients too, but refusing them here costs no call. */
 function assertRecipientsAllowed({ deliveries }: Definition, { recipients }: OrgSettings): void {
   for (const { address } of deliveries.flatMap((each) => describeDelivery(each, TARGETS).mailboxes ?? [])) {
     const refusal = recipientRefusal(address, recipients);

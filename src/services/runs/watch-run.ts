@@ -7,12 +7,12 @@ import { runNotFoundError, TERMINAL_STATES } from '../../run/run-record.ts';
 
 /** Each poll is one round trip. */
 const WATCH_POLL_INTERVAL_MS = SECOND_MS;
-/** For which Redis may be unreachable once it has answered. */
+/** How long Redis may be unreachable once it has answered. */
 const OUTAGE_TIMEOUT_MS = MINUTE_MS;
 
 /**
- * Yields the run at once, and again whenever its record or its live progress has changed, until it has ended or `signal`
- * is aborted. A requeued run has not ended.
+ * Yields the run at once, and again whenever its record or live progress changes, until it has ended or `signal`
+ * aborts. A requeued run has not ended.
  *
  * Throws `run.not_found` for a run without a record, `redis.unreachable`.
  */
@@ -34,7 +34,7 @@ export async function* watchRun(
     if (snapshot === undefined) throw runNotFoundError(run);
     if (snapshot !== 'unreachable') {
       answeredAt = clock.now();
-      // The progress that a crashed worker published last is not current.
+      // Live progress of a worker that has crashed is not current.
       const current = snapshot.record.state === 'running' ? snapshot : { ...snapshot, live: null };
       const text = JSON.stringify(current);
       if (text !== lastText) yield current;

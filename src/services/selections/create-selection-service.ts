@@ -28,12 +28,12 @@ import {
 } from './selection-rules.ts';
 import { MAX_SELECTED, type SelectionFilter, type SelectionService, type SelectionView } from './selection-service.ts';
 
-/** Runs per read, and reads at once. */
+/** Runs per read, and reads at the same time. */
 const PAGE_SIZE = 500;
 const CONCURRENCY = 16;
 
 type Skipped = Selection['skipped'][number];
-/** What fits, and what does not. */
+/** The items that fit, and those that do not. */
 interface Found {
   readonly items: SelectedItem[];
   readonly skipped: Skipped[];
@@ -99,7 +99,7 @@ export function createSelectionService(
         else {
           for (const row of await ledger.list(record.id)) {
             if (filter.recipients?.includes(nameOf(row)) === false) continue;
-            // Of a run that matches, only what somebody could mean.
+            // For a run that matches, lists only deliveries that somebody could mean.
             if (deliveryObstacle(action, row) === null) addDelivery(action, row, record, found);
           }
         }
@@ -129,7 +129,7 @@ export function createSelectionService(
           ? await findNamed(action, request.ids, orgs)
           : await findMatching(action, request.filter, orgs);
       const selection: Selection = { action, at: clock.now(), items, skipped: skipped.slice(0, MAX_SELECTED) };
-      // Two equal previews are two: the second comes after what the first has led to.
+      // Even equal previews get different digests: the second one comes after the first decision's effects.
       const digest = sha256(JSON.stringify([selection, randomUUID()]));
       await selections.put(digest, selection);
       return { ...selection, digest, decision: null, outcomes: new Map() };
@@ -172,7 +172,7 @@ const tooManyError = (got: string): DocketError =>
     next: 'Narrow the filter, for example by report, state or time. Nothing was changed.',
   });
 
-/** Throws `usage.invalid` for a filter that matches everything: nobody means that. */
+/** Throws `usage.invalid` for a filter that matches everything, which nobody intends. */
 function assertNarrow(filter: SelectionFilter): void {
   if (Object.values(filter).some((value) => value !== undefined)) return;
   throw new DocketError('usage.invalid', 'The filter has no condition.', {

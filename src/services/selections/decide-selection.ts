@@ -21,12 +21,12 @@ export interface DecidePorts extends Pick<Deployment, 'runs' | 'ledger'> {
   readonly selections: SelectionStore;
 }
 
-/** Decisions at once, and between two renewals of the claim. */
+/** Decisions carried out at once, between two renewals of the claim. */
 const CONCURRENCY = 8;
 
 /**
- * Decides about the items of a selection that have no outcome yet, and notes what came of each. An outage of Redis or of the
- * archive ends it: the rest keep no outcome, and a repetition continues with them.
+ * Carries out the decision on a selection's items that have no outcome yet, and records each outcome. An outage of
+ * Redis or the archive ends it: the remaining items keep no outcome, and a repetition continues with them.
  */
 export async function decideSelection(selection: SelectionView, actor: AuditActor, ports: DecidePorts): Promise<void> {
   const { digest, action, items } = selection;
@@ -38,7 +38,7 @@ export async function decideSelection(selection: SelectionView, actor: AuditActo
     });
   }
   try {
-    // Read after the claim: another process may just have finished.
+    // Read after the claim, because another process may have just finished.
     const { outcomes } = (await ports.selections.get(digest)) ?? selection;
     const open = items.filter(({ id }) => !outcomes.has(id));
     const groups = isRunAction(action) ? open.map((item) => [item]) : byRun(open);
@@ -54,7 +54,7 @@ export async function decideSelection(selection: SelectionView, actor: AuditActo
   }
 }
 
-/** The deliveries of a run are decided together: it is reopened once. */
+/** Deliveries of a run are decided together, so that it is reopened only once. */
 function byRun(items: readonly SelectedItem[]): readonly (readonly SelectedItem[])[] {
   const runs = new Map<string, SelectedItem[]>();
   for (const item of items) runs.set(item.run, [...(runs.get(item.run) ?? []), item]);
@@ -97,7 +97,7 @@ async function decideOneRun(
     return DECIDED;
   } catch (thrown) {
     const after = await runs.get(item.id);
-    // Another process, whose claim has expired, was faster with the same decision.
+    // Another process, whose claim has expired, has already carried out the same decision.
     if (after !== undefined && wasDecided(action, item, after, actor)) return DECIDED;
     return outcomeOf(thrown, after !== undefined && (await markOf(after)) === item.mark);
   }
@@ -141,7 +141,10 @@ async function decideDeliveries(
   return results;
 }
 
-/** Rethrows an outage, which says nothing about the item. @param isSame whether it is still as the preview has shown it */
+/**
+ * Makes an outcome from an error. Rethrows an outage, which says nothing about the item. @param isSame whether the item
+ * is still as the preview showed it
+ */
 function outcomeOf(thrown: unknown, isSame: boolean): SelectionOutcome {
   const error = toDocketError(thrown);
   if (isRedisOutage(error) || isStorageOutage(error)) throw error;

@@ -17,8 +17,8 @@ export const isRunAction = (action: SelectionAction): action is RunSelectionActi
   action === 'cancel' || action === 'retry' || action === 'release';
 
 /**
- * The states in which a filter looks for runs. A cancelled run is retried only where the filter names its state: somebody has
- * stopped it on purpose.
+ * The states in which a filter looks for runs. A cancelled run is only retried if the filter names its state, because
+ * somebody stopped it on purpose.
  */
 export const SEARCHED_STATES: Readonly<Record<SelectionAction, readonly RunState[]>> = {
   cancel: ['queued', 'running', 'waiting', 'awaiting_approval', 'held'],
@@ -28,10 +28,10 @@ export const SEARCHED_STATES: Readonly<Record<SelectionAction, readonly RunState
   sent: REOPENABLE_STATES,
 };
 
-/** The state of a delivery that fits. One that may have arrived is sent again one by one, never together with others. */
+/** The required state of a delivery. A delivery that may have arrived is only ever sent again individually. */
 export const DELIVERY_STATE = { resend: 'refused', sent: 'unknown' } as const;
 
-/** Why a run cannot be decided so; null where it can. @param rows of the run; needed for `retry` */
+/** Why the action is impossible for a run; null if it is possible. @param rows the run's rows, needed for `retry` */
 export function runObstacle(
   action: RunSelectionAction,
   record: RunRecord,
@@ -57,7 +57,7 @@ export function runObstacle(
   }
 }
 
-/** Why a delivery cannot be decided so; null where it can. */
+/** Why the action is impossible for a delivery; null if it is possible. */
 export function deliveryObstacle(action: DeliverySelectionAction, row: DeliveryRow): string | null {
   if (!isReportDelivery(row)) return 'It is a notice to the owner.';
   if (row.state === DELIVERY_STATE[action]) return null;
@@ -69,19 +69,21 @@ export function deliveryObstacle(action: DeliverySelectionAction, row: DeliveryR
 const markOf = (decisions: number, facts: unknown): string =>
   `${decisions}.${sha256(JSON.stringify(facts)).slice(0, 16)}`;
 
-/** Differs once something has happened to the run that matters to a decision. */
+/** Changes once anything has happened to the run that matters to a decision. */
 export const runMark = ({ state, cancel, review, reopened }: RunRecord, rows: readonly DeliveryRow[]): string =>
   markOf(reopened.length, [state, cancel !== null, review?.seq ?? null, rows.map((row) => [row.id, row.state])]);
 
 export const deliveryMark = ({ state, epoch, decisions }: DeliveryRow): string =>
   markOf(decisions.length, [state, epoch]);
 
-/** Number of decisions that were taken before the preview. */
+/** Number of decisions made before the preview. */
 const decisionsBefore = ({ mark }: SelectedItem): number => Number(mark.slice(0, mark.indexOf('.')));
 const isBy = (one: DecisionAuthor | undefined | null, author: DecisionAuthor): boolean =>
   one != null && one.by === author.by && one.reason === author.reason;
 
-/** Whether the first decision after the preview is this one: it was carried out before the process could note so. */
+/**
+ * Whether the first decision after the preview is this one, carried out before the process could record its outcome.
+ */
 export function wasDecided(
   action: SelectionAction,
   item: SelectedItem,

@@ -5,15 +5,15 @@ import { withRedisErrors } from '../../redis/errors.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
-/** Keys that expire sooner are extended: workers may be down for weeks. */
+/** Keys that would expire sooner are extended to this, because workers may be down for weeks. */
 const FLOOR_MS = 60 * DAY_MS;
 const KEPT_MS = RETENTION_DAYS * DAY_MS;
 const SCAN_COUNT = 1_000;
 const BATCH_SIZE = 200;
 
-/** Records, ledger rows, claims, definitions and figures that were sent. Which organization they are of, their value tells. */
+/** Records, ledger rows, claims, definitions and sent figures. Their value names the organization. */
 const BY_VALUE = /^(record|deliveries|definition):/;
-/** The organization is in the name; the indexes of all have none. */
+/** Keys whose name contains the organization. Indexes of everything contain none. */
 const BY_NAME = /^(?:claim|index|states|begins|to):([^/:]*)|^figures:\{([^/]*)/;
 const OF_ALL: ReadonlySet<string> = new Set([
   'index',
@@ -26,10 +26,10 @@ const OF_ALL: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A periodic task: extends the expiry of what a legal hold covers in Redis. Of everything where it cannot be read what is
- * held. Processes of 0.2.0 only ever set longer ones, so nothing expires beside them.
+ * Extends the expiry of keys in Redis that a legal hold covers; of all keys if the holds cannot be read. Run it
+ * periodically. Processes of version 0.2.0 only ever set longer expiries, so they do not make anything expire.
  *
- * @returns the number of keys that were extended
+ * @returns the number of extended keys
  */
 export async function keepHeld({
   redis,
@@ -80,7 +80,7 @@ async function expiringOf(redis: RedisClient, keys: readonly string[]): Promise<
   return keys.filter((_, index) => Number(ttls[index]) >= 0 && Number(ttls[index]) < FLOOR_MS);
 }
 
-/** Undefined for what belongs to all, and for a value that cannot be read. */
+/** The organization of a key. Undefined if it belongs to all, or if its value cannot be read. */
 async function orgOf(redis: RedisClient, key: string, name: string): Promise<string | undefined> {
   const [, kind] = BY_VALUE.exec(name) ?? [];
   if (kind === undefined) {

@@ -27,16 +27,16 @@ export {
 /** A run whose deliveries wait for the release of a stop. */
 export interface StoppedRun {
   readonly record: RunRecord;
-  /** A newer run of the report and period: it would say the same to the same people, or something else. Null: none. */
+  /** A newer run of the report and period, which replaces this one's deliveries. Null: there is none. */
   readonly replacedBy: { readonly run: string; readonly why: 'superseded' | 'corrected' } | null;
 }
 
 export interface ReleaseResult {
-  /** Null where it was not on. */
+  /** Null if the switch was not on. */
   readonly released: Switch | null;
-  /** Runs that go on now. */
+  /** Runs that continue now. */
   readonly continued: readonly RunRecord[];
-  /** Runs that were not selected: they are cancelled, and can be retried. */
+  /** Runs that were not selected. They are cancelled, and can be retried. */
   readonly cancelled: readonly RunRecord[];
 }
 
@@ -49,7 +49,7 @@ export interface SwitchServicePorts extends Pick<Deployment, 'switches' | 'runs'
   readonly decisions: Pick<DecisionService, 'cancel'>;
 }
 
-/** More wait for no release at once; the others are found by the next one. */
+/** Most waiting runs that one release handles. The next release finds the others. */
 const MAX_WAITING = 5_000;
 const MAX_NEWER = 500;
 /** States in which a newer run has sent nothing, and will not. */
@@ -60,7 +60,9 @@ const EVENTS = {
   released: { stop: 'deliveries.released', hold: 'hold.released' },
 } as const;
 
-/** The stop and the legal hold, as people use them. Throws `switch.unreadable`, `archive.*`, `redis.unreachable`. */
+/**
+ * The delivery stop and the legal hold, for people's use. Throws `switch.unreadable`, `archive.*`, `redis.unreachable`.
+ */
 export function createSwitchService(ports: SwitchServicePorts) {
   const { switches, runs, queue, audit, decisions } = ports;
   const record = (what: keyof typeof EVENTS, { kind, org }: SwitchTarget, { by, from, reason }: AuditActor) =>
@@ -77,7 +79,7 @@ export function createSwitchService(ports: SwitchServicePorts) {
     const newer = new Map<string, readonly RunRecord[]>();
     for (const { org, report, createdAt } of found.toReversed()) {
       const name = `${org}/${report}`;
-      // The oldest of a report first: the listing has all that is newer.
+      // A report's oldest run comes first, so that the listing contains everything newer.
       if (!newer.has(name)) newer.set(name, await runs.list({ org, report, since: createdAt, limit: MAX_NEWER }));
     }
     return found.map((each) => ({
@@ -89,10 +91,10 @@ export function createSwitchService(ports: SwitchServicePorts) {
   return {
     known: switches.known,
     read: switches.read,
-    /** What waits for the release of a stop, newest first. */
+    /** The runs that wait for the release of a stop, newest first. */
     waiting,
 
-    /** Switches on, until it is released. One that is on stays as it is, with the reason that was given first. */
+    /** Turns a switch on until it is released. A switch that is already on stays as it is, with its first reason. */
     set: async (target: SwitchTarget, actor: AuditActor): Promise<Switch> => {
       const { by, reason } = actor;
       const active = await switches.set(target, { by, reason });
@@ -101,10 +103,10 @@ export function createSwitchService(ports: SwitchServicePorts) {
     },
 
     /**
-     * Switches off. Of a stop: cancels the waiting runs that are not to be delivered, while nothing can leave, and lets the
-     * others go on. By default those are cancelled that a newer run replaces.
+     * Turns a switch off. For a stop: first cancels the waiting runs that are not to be delivered, while nothing can be
+     * sent, then lets the others continue. By default, it cancels runs that a newer run replaces.
      *
-     * @param choice ids of runs that are delivered although they are replaced, and of others that are not delivered
+     * @param choice ids of runs to deliver although they are replaced, and of others not to deliver
      */
     release: async (
       target: SwitchTarget,
@@ -117,7 +119,7 @@ export function createSwitchService(ports: SwitchServicePorts) {
       if (after === state) return { released: null, continued: [], cancelled: [] };
       const goesOn = ({ record: { id }, replacedBy }: StoppedRun): boolean =>
         !except.includes(id) && (replacedBy === null || also.includes(id));
-      // Where another stop covers a run, it goes on waiting.
+      // A run that another stop covers continues to wait.
       const affected = (target.kind === 'stop' ? await waiting(target.org === null ? '*' : [target.org]) : []).filter(
         (each) => findSwitch(after, 'stop', each.record.org) === undefined,
       );

@@ -1,28 +1,31 @@
 import type { TimelineEntry } from './timeline-entry.ts';
 
-/** Steps that are shown as one: those of several deliveries with the same result. */
+/** Steps shown as one: those of several deliveries with the same result. */
 export interface TimelineGroup {
-  /** The first one. */
+  /** The group's first step. */
   readonly head: TimelineEntry;
-  /** All of them, `head` included. */
+  /** All steps, including `head`. */
   readonly entries: readonly TimelineEntry[];
 }
 
-/** The recipients of a group: one that was attempted twice counts once. */
+/** A group's recipients. A recipient with two attempts counts once. */
 export const recipientsOf = ({ entries }: TimelineGroup): readonly string[] => [
   ...new Set(entries.flatMap(({ recipient }) => recipient ?? [])),
 ];
 
-/** Fewer steps are shown one by one. */
+/** Fewer steps are shown individually. */
 const MIN_GROUP_SIZE = 4;
 
 const isOfDelivery = ({ kind }: TimelineEntry): boolean => kind === 'delivery' || kind === 'delivery_decision';
 
-/** The same for all steps of a group. Answers of servers differ in their queue ids, reasons of decisions do not. */
+/**
+ * Equal for all steps of a group. Server replies are left out, because their queue ids differ; reasons of decisions are
+ * included.
+ */
 const keyOf = ({ kind, text, by, detail }: TimelineEntry): string =>
   JSON.stringify(kind === 'delivery' ? [kind, text] : [kind, text, by, detail]);
 
-/** Groups the deliveries between two other steps by their result, in the order of their first steps. */
+/** Groups deliveries between two other steps by their result, in the order of their first steps. */
 export function groupTimeline(entries: readonly TimelineEntry[]): readonly TimelineGroup[] {
   const groups: TimelineGroup[] = [];
   let open = new Map<string, TimelineEntry[]>();

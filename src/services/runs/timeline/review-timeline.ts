@@ -1,19 +1,19 @@
 import type { ReviewEvent } from '../../../run/review/review-event.ts';
 
-/** What a timeline says of an event of a review. */
+/** A review's event as the timeline shows it. */
 export interface ReviewStep {
   /** A phrase without a full stop. */
   readonly text: string;
   readonly detail: string | null;
-  /** Null for what Docket did itself. */
+  /** Null for what Docket itself did. */
   readonly by: string | null;
   readonly at: number;
   readonly outcome: 'ok' | 'failed';
 }
 
 /**
- * The steps of a review, oldest first. Releases and cancellations are decisions about the run, which its record has; the seal
- * is the publication.
+ * A review's steps, oldest first. Leaves out releases and cancellations, which are decisions in the run's record, and
+ * the seal, which is the publication.
  */
 export function reviewSteps(events: readonly ReviewEvent[]): readonly ReviewStep[] {
   const first = events.find(({ type }) => type === 'figures');

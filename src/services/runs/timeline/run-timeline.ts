@@ -21,30 +21,30 @@ export interface TimelineInput {
   readonly record: RunRecord;
   /** Null unless a worker runs it. */
   readonly live: LiveProgress | null;
-  /** All rows of the ledger, notices included. */
+  /** All ledger rows, including notices. */
   readonly rows: readonly DeliveryRow[];
   readonly history: RunHistory;
   readonly waits: WaitReason | null;
 }
 
-/** The steps of a run in order, the oldest first. */
+/** Makes a run's steps, oldest first. */
 export function buildTimeline(input: TimelineInput): readonly TimelineEntry[] {
   const { record, rows, history } = input;
   const entries = [
     ...(record.state === 'skipped' ? [] : stageEntries(input)),
     ...reviewSteps(history.review).map(({ text, ...of }) => step('review', text, of)),
     ...record.reopened
-      // The events of the review say more.
+      // The review's own events say more.
       .filter(({ what }) => what !== 'review' || history.review.length === 0)
       .map((decision) => decided(decision, rows)),
     ...rows.flatMap((row) => deliveryEntries(row, history.events, noticeName(record))),
     ...ended(input),
   ];
-  // First, also where the clock of the worker is behind. Notices and decisions may follow the end.
+  // The trigger comes first, even if the worker's clock is behind. Notices and decisions may follow the end.
   return [triggered(record), ...inOrder(entries), ...current(input)];
 }
 
-/** By time. An entry without one follows the entry before it. */
+/** Sorts by time. An entry without a time follows the entry before it. */
 function inOrder(entries: readonly TimelineEntry[]): readonly TimelineEntry[] {
   let last = 0;
   return entries
@@ -59,7 +59,7 @@ function inOrder(entries: readonly TimelineEntry[]): readonly TimelineEntry[] {
 const count = (value: number, one: string, many = `${one}s`): string =>
   `${intlNumberFormat('en-GB').format(value)} ${value === 1 ? one : many}`;
 
-/** E.g. `3 days`, `1 hour`, rounded down. */
+/** A duration in its largest unit, rounded down: `3 days`, `1 hour`. */
 function largestUnit(ms: number): string {
   if (ms >= DAY_MS) return count(Math.floor(ms / DAY_MS), 'day');
   if (ms >= HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour');
@@ -86,7 +86,10 @@ function triggered({ trigger, by, slot, state, error, createdAt }: RunRecord): T
   return step('triggered', `${TRIGGER_TEXTS[trigger]}${late}`, { at: createdAt, by: by ?? null });
 }
 
-/** The start and the stages up to the archive. Their times are those of the last attempt, their durations those of all. */
+/**
+ * The start, and the stages up to the archive. Times are those of the last attempt; durations are the total of all
+ * attempts.
+ */
 function stageEntries({ record, live, history }: TimelineInput): readonly TimelineEntry[] {
   const { timings, startedAt, calls, tokenWaitMs, files, reopened } = record;
   const endOf = (stage: Stage): number | null => record.stageEnds?.[stage] ?? derivedEnd(record, stage);
@@ -100,7 +103,7 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
     startedAt === null
       ? []
       : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}${crashes}`, { at: startedAt })];
-  // A stage without a time belongs to the first start, whose time is not kept.
+  // A stage without a time belongs to the first start, whose time is not stored.
   const entries: TimelineEntry[] = continues ? [] : started;
   if (failing === 'plan') entries.push(step('fetched', 'The plan failed', { at: endOf('plan'), ...failed }));
   if (tokenWaitMs >= SECOND_MS) {
@@ -145,14 +148,14 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
   return continues ? [...entries, ...started] : entries;
 }
 
-/** The end of a stage of a run without an interruption, from its start and the durations; otherwise null. */
+/** When a stage of an uninterrupted run ended, computed from the start and the durations; otherwise null. */
 function derivedEnd({ startedAt, starts, reopened, timings }: RunRecord, stage: Stage): number | null {
   if (startedAt === null || starts > 1 || reopened.length > 0 || timings[stage] === undefined) return null;
   const until = STAGES.slice(0, STAGES.indexOf(stage) + 1);
   return until.reduce((at, each) => at + (timings[each] ?? 0), startedAt);
 }
 
-/** The stage before the deliveries at which the last attempt failed. */
+/** The stage before the deliveries in which the last attempt failed. */
 function failingStage({ state, error, timings }: RunRecord): Stage | undefined {
   if (error === null || !['failed', 'waiting', 'queued', 'cancelled'].includes(state)) return undefined;
   const last = STAGES.findLast((stage) => timings[stage] !== undefined);
@@ -169,7 +172,7 @@ const DECISION_TEXTS: Readonly<Record<RunDecision['what'], string>> = {
 };
 
 function decided({ what, by, reason, at }: RunDecision, rows: readonly DeliveryRow[]): TimelineEntry {
-  // What a decision about deliveries leads to: the reason is beside the deliveries.
+  // The deliveries themselves show the reason for a decision about them.
   const follows = what === 'resend' || what === 'settle';
   const isTold = follows && rows.some(({ decisions }) => decisions.some((one) => one.reason === reason));
   return step('decision', DECISION_TEXTS[what], { at, by, detail: isTold ? null : reason });
@@ -193,10 +196,10 @@ const RESOLUTION_STEPS = {
   skipped: 'Skipped: on the deny list',
 } as const;
 
-/** Of a run that is reviewed, approvers and authors get notices as well. */
+/** In a reviewed run, approvers and authors get notices as well. */
 const noticeName = ({ review }: RunRecord): string => (review === undefined ? 'Notice to the owner' : 'Notice');
 
-/** The attempts of a delivery and the decisions about it: from the archive where it was read, else from the ledger's row. */
+/** A delivery's attempts and the decisions about it: from the archive if it was read, otherwise from the ledger row. */
 function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[], notice: string): readonly TimelineEntry[] {
   const { id: delivery, recipient, target, decisions } = row;
   const kind = target === NOTICE_TARGET ? 'notice' : 'delivery';
@@ -213,7 +216,7 @@ function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[], not
   const attempts = events.filter((event) => event.delivery === delivery && event.state !== 'sending');
   const last = attempts.at(-1);
   const isDecided = decisions.some(({ at }) => at === row.at);
-  // The ledger is newer if the process died before it wrote the archive, or if the archive was not read.
+  // The ledger is newer if the process died before it wrote to the archive, or if the archive was not read.
   const isNewer = !isDecided && (last === undefined || last.state !== row.state || last.at > row.at);
   const isPlanned = row.state === 'pending' && row.detail === null;
   return [
@@ -229,7 +232,10 @@ function deliveryEntries(row: DeliveryRow, events: readonly DeliveryEvent[], not
   ];
 }
 
-/** Attempts in a row with the same result, as the last of them: a server that is down for an hour is one line. */
+/**
+ * Combines consecutive attempts with the same result into the last of them, so that a server's hour of downtime is one
+ * line.
+ */
 function foldAttempts(attempts: readonly DeliveryEvent[]): readonly (DeliveryEvent & { readonly times: number })[] {
   const folded: (DeliveryEvent & { readonly times: number })[] = [];
   for (const attempt of attempts) {
@@ -276,7 +282,7 @@ function ended(input: TimelineInput): readonly TimelineEntry[] {
   return [step('ended', `${text}${unsent}`, { at: record.finishedAt, outcome, detail })];
 }
 
-/** What a run that has not ended does or waits for. */
+/** What an unfinished run is doing or waiting for. */
 function current(input: TimelineInput): readonly TimelineEntry[] {
   const { live, waits } = input;
   const status = statusOf(input);

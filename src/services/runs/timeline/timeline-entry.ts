@@ -23,18 +23,18 @@ export const TIMELINE_OUTCOMES = ['ok', 'active', 'waiting', 'failed', 'uncertai
 /** One step of a run. */
 export interface TimelineEntry {
   readonly kind: TimelineKind;
-  /** Epoch ms; null where it is unknown, and for what goes on now. The order of the entries holds in any case. */
+  /** Epoch ms; null if unknown, and for a current step. The entries are in order in any case. */
   readonly at: number | null;
   readonly outcome: (typeof TIMELINE_OUTCOMES)[number];
   /** A phrase without a full stop, e.g. `24 calls answered, 4 of them from a cache`. */
   readonly text: string;
-  /** A server's answer, an error's message, or the reason of a decision. */
+  /** A server's reply, an error message, or the reason for a decision. */
   readonly detail: string | null;
   /** Who triggered or decided it. */
   readonly by: string | null;
-  /** Ms that it took; null where unknown. */
+  /** Duration in ms; null if unknown. */
   readonly ms: number | null;
-  /** Epoch ms until which it waits. */
+  /** When its wait ends, epoch ms. */
   readonly until: number | null;
   /** The delivery's id. */
   readonly delivery: string | null;
@@ -42,7 +42,7 @@ export interface TimelineEntry {
   readonly recipient: string | null;
 }
 
-/** An entry whose other fields are null and whose outcome is `ok`, unless `change` has them. */
+/** Makes an entry. Fields that `change` leaves out are null, and the outcome is `ok`. */
 export const step = (
   kind: TimelineKind,
   text: string,

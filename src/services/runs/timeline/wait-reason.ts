@@ -4,8 +4,9 @@ import type { LiveProgress } from '../../../run/live-progress.ts';
 import { isInlineRun, type RunRecord } from '../../../run/run-record.ts';
 
 /**
- * `worker`: it is queued. `no_worker`: no worker process runs. `command`: the command that opened it executes it. `pause`:
- * its schedule is paused. `tokens`: the rate limit of its API key. `retry`: its last attempt failed. `other`: `text` says it.
+ * `worker`: it is queued. `no_worker`: no worker process is running. `command`: the command that opened it executes it.
+ * `pause`: its schedule is paused. `tokens`: it waits for its API key's rate limit. `retry`: its last attempt failed.
+ * `other`: see `text`.
  */
 export const WAIT_KINDS = ['worker', 'no_worker', 'command', 'pause', 'tokens', 'retry', 'other'] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];
@@ -15,9 +16,9 @@ export interface WaitReason {
   readonly for: WaitKind;
   /** A phrase without a full stop, e.g. `Waiting for a worker`. */
   readonly text: string;
-  /** The error, or who paused it and why; null where `text` says it all. */
+  /** The error, or who paused it and why; null if `text` says everything. */
   readonly detail: string | null;
-  /** Epoch ms of the next attempt; null where it depends on somebody or something else. */
+  /** When the next attempt begins, epoch ms; null if that depends on somebody or something else. */
   readonly until: number | null;
 }
 
@@ -25,13 +26,13 @@ export interface WaitReasonInput {
   readonly record: RunRecord;
   /** Null unless a worker runs it. */
   readonly live: LiveProgress | null;
-  /** The pause of its report or organization. */
+  /** The pause of the run's report or organization. */
   readonly pause: Pause | undefined;
-  /** Worker processes; null where unknown. */
+  /** Number of worker processes; null if unknown. */
   readonly workers: number | null;
 }
 
-/** What a run that has not ended waits for; null while it works, and after its end. */
+/** Why an unfinished run waits. Null while it works, and after it has ended. */
 export function waitReason({ record, live, pause, workers }: WaitReasonInput): WaitReason | null {
   const { state, until, error } = record;
   const startOne = 'No worker process is running. Start one with `docket start --role worker`.';
@@ -64,7 +65,7 @@ export function waitReason({ record, live, pause, workers }: WaitReasonInput): W
   return { for: 'other', text: 'Waiting to continue', detail: null, until };
 }
 
-/** The pause of a run's organization or report; undefined without one. */
+/** The pause of a run's organization or report; undefined if there is none. */
 export const pauseOfRun = (pauses: readonly Pause[], { org, report }: Pick<RunRecord, 'org' | 'report'>) =>
   pauses.find((pause) => pause.org === org && (pause.report === null || pause.report === report));
 
