@@ -23,7 +23,7 @@ export interface AttemptResult {
   readonly diskFault?: boolean;
 }
 
-/** Sends a prepared delivery. Never throws for a failure of the target. */
+/** Sends a prepared delivery. A failure of the target is a result, not an exception. */
 export interface SendFn {
   /**
    * @param fence confirmed right before each write that makes the delivery happen

@@ -36,7 +36,7 @@ export interface DeliverInput extends SendPorts {
   readonly lastAttempt?: boolean;
   /** Keys and passwords of the targets. */
   readonly secrets: SecretSource;
-  /** Base of relative directory targets; the process' working directory by default. */
+  /** Base folder for relative directory targets. Default: the process's working directory. */
   readonly workingDirectory?: string;
   readonly destinations?: DestinationPolicy | undefined;
   /** Base URL of the page, without a slash at its end; undefined: messages have no links to the page. */
@@ -257,7 +257,7 @@ async function settleInterrupted(delivery: Delivery, row: DeliveryRow, { ledger,
   }
 }
 
-/** Asks the target for the result. `unknown` if the target has no verification, or if it fails. */
+/** Checks the result in the target. `unknown` if the target has no verification, or if it fails. */
 async function verifyDelivery({ verify }: Delivery): Promise<VerificationResult> {
   try {
     return (await verify?.()) ?? 'unknown';

@@ -12,7 +12,7 @@ type OrderedRun = Pick<RunOrder, 'slot' | 'trigger' | 'lateAfterMs'>;
 export const expectedAt = ({ slot, lateAfterMs = DEFAULT_LATE_AFTER_MS }: Omit<OrderedRun, 'trigger'>): number =>
   Date.parse(slot) + lateAfterMs;
 
-/** When a run that has not ended becomes late, epoch ms; undefined without `late_after`. */
+/** When an unfinished run becomes late, epoch ms; undefined without `late_after`. */
 export const lateAt = (run: OrderedRun): number | undefined =>
   run.trigger === 'schedule' && run.lateAfterMs !== undefined ? expectedAt(run) : undefined;
 

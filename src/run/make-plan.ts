@@ -65,7 +65,7 @@ export async function makePlan(
 export const planContext = ({ corrects }: Pick<RunOrder, 'corrects'>, context: RunContext): RunContext =>
   corrects === undefined ? context : { ...context, definition: { ...context.definition, max_age: 0 } };
 
-/** Whether calls of a run may have been made before its slot. */
+/** Whether calls for a run may have been made before its slot. */
 export const isPrepared = (
   { trigger }: Pick<RunOrder, 'trigger'>,
   { schedule }: Pick<Definition, 'schedule'>,

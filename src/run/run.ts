@@ -210,7 +210,7 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
   });
 }
 
-/** Fetches the figures of a run that waits for comments or approval, and publishes its files once they are given. */
+/** Fetches the figures of a run that needs comments or approval, and publishes its files once it has them. */
 const buildReviewed = (order: RunOrder, context: RunContext, ports: RunPorts): Promise<Outcome<Reviewed>> =>
   reviewRun(order, context, ports, async (folder, again) => {
     const definition = again ? { ...context.definition, max_age: 0 } : context.definition;

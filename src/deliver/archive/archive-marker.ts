@@ -118,7 +118,7 @@ export async function readNewestRun(metadata: ArchiveMetadata): Promise<NewestRu
 /** Bounds the search in a folder that holds many foreign folders. */
 const MAX_INSPECTED_RUNS = 200;
 
-/** Whether Docket has used this archive: a run has a readable manifest, or retention has run. */
+/** Whether Docket has used this archive: some run has a readable manifest, or retention has run. */
 export async function hasArchivedRuns({ listRuns, metadata }: ArchiveStorage): Promise<boolean> {
   if ((await metadata.get(LAST_SWEEP_FILE)) !== undefined) return true;
   let inspected = 0;

@@ -7,7 +7,7 @@ import type { RunRef, SharedLink } from './storage/archive-storage.ts';
 
 export type { Manifest } from './manifest.ts';
 
-/** A published run: everything that deliveries need, so that a retry neither fetches nor renders again. */
+/** A published run, with everything that deliveries need, so that a retry neither fetches nor renders again. */
 export interface PublishedRun {
   /** Absolute path of a local folder with the files: the archive's own, or a copy that `discardCheckout` removes. */
   readonly folder: string;
@@ -58,7 +58,7 @@ export interface Archive {
     kind?: 'eml' | 'json',
   ): Promise<string>;
   /**
-   * The message of the delivery's last attempt; undefined when no attempt had one. Throws `archive.corrupt` when the file
+   * The message of the delivery's last attempt; undefined if no attempt had one. Throws `archive.corrupt` when the file
    * is missing or its hash differs.
    */
   getMessage(published: PublishedManifest, delivery: string, kind?: 'eml' | 'json'): Promise<Uint8Array | undefined>;
@@ -66,7 +66,7 @@ export interface Archive {
   putReceipts(published: PublishedManifest, receipts: readonly Receipt[]): Promise<void>;
   /** Reads `receipts.json`; empty before the first delivery. */
   getReceipts(published: PublishedManifest): Promise<readonly Receipt[]>;
-  /** Records the start or the result of an attempt. Records of other epochs stay. */
+  /** Records the start or the result of an attempt. Keeps records of other epochs. */
   putAttempt(published: PublishedManifest, attempt: AttemptRecord): Promise<void>;
   /** The state of each delivery by id, for a ledger that was lost or rolled back. */
   getArchivedStates(published: PublishedManifest): Promise<ReadonlyMap<string, ArchivedState>>;

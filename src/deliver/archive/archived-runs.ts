@@ -9,7 +9,7 @@ import { archivedMessages, readAttempts, readReceipts } from './attempt-log.ts';
 import { readMetadataFile } from './run-folder/run-metadata.ts';
 import type { ArchiveStorage, StoredRun } from './storage/archive-storage.ts';
 
-/** The days of a period and their time zone, which identify it. */
+/** The days and time zone of a period, which identify it. */
 export interface PeriodDays {
   readonly from: string;
   readonly to: string;

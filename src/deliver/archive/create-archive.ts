@@ -13,7 +13,7 @@ import type { ArchiveStorage, RunFiles, RunRef } from './storage/archive-storage
 
 /**
  * The methods of an archive that work on the metadata files of a published run.
- * @param chain records every file; absent where no signing key is configured
+ * @param chain records every file; absent without a signing key
  */
 export const metadataMethods = (
   filesOf: (published: PublishedManifest) => RunFiles,

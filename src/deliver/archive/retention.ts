@@ -32,7 +32,7 @@ export interface RetentionPorts {
   /** Absent if there are no legal holds. */
   readonly isHeld?: IsHeld | undefined;
   readonly ledger: Ledger;
-  /** Whether a run has not ended or waits for a decision. */
+  /** Whether a run has not ended, or waits for a decision. */
   readonly isOpen: (run: string) => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Log;

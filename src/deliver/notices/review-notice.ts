@@ -29,7 +29,7 @@ export type ReviewNews =
   | { readonly kind: 'comments'; readonly sections: readonly string[] }
   /** To the owner: incomplete figures wait for a release or an approval. */
   | { readonly kind: 'incomplete' }
-  /** To an approver. `due`: epoch ms; null without a limit. */
+  /** To an approver. `due`: epoch ms; null without a deadline. */
   | ({ readonly kind: 'approval'; readonly need: number; readonly due: number | null } & ForDeputies)
   /** To an approver, once `due` has passed. */
   | ({ readonly kind: 'reminder'; readonly need: number; readonly due: number } & ForDeputies)

@@ -16,7 +16,10 @@ import {
   withSwitch,
 } from './switches.ts';
 
-/** How long a read without a legal hold permits deletions. Workers read the switches every minute. */
+/**
+ * For how long scripts may drop index entries after a read without a legal hold. Workers read the switches every
+ * minute.
+ */
 const UNHELD_MS = 15 * MINUTE_MS;
 
 /** Author and reason of a change. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DocketError } from '../../base/error.ts';
 import { DAY_MS, epochMsSchema, isoInstant } from '../../base/time.ts';
 
-/** `stop`: no delivery leaves. `hold`: nothing is deleted and nothing expires (legal hold). */
+/** `stop`: nothing is delivered. `hold`: nothing is deleted and nothing expires (legal hold). */
 export const SWITCH_KINDS = ['stop', 'hold'] as const;
 export type SwitchKind = (typeof SWITCH_KINDS)[number];
 

@@ -40,7 +40,7 @@ export interface PostOptions {
   /** Removes secrets from the receiver's responses. */
   readonly redact?: Redact;
   readonly signal: AbortSignal;
-  /** Confirmed on the open connection, right before the request is written. */
+  /** Must confirm on the open connection, right before the request is written. */
   readonly fence?: Fence | undefined;
   /** CA certificates (PEM) instead of the system's, for tests. */
   readonly ca?: string;

@@ -33,7 +33,7 @@ export function urlDiagnostic(what: string, url: string): DiagnosticText | undef
   return { expected: `https: what ${what} tells is read on the way otherwise`, ...located };
 }
 
-/** Reads the URL, which may be a secret. Throws `config.secret_missing`, `config.invalid`. */
+/** Reads the URL, which may be secret. Throws `config.secret_missing`, `config.invalid`. */
 export async function readPostUrl({ url, name }: PostUrl, secrets: SecretSource): Promise<URL> {
   const text = typeof url === 'string' ? url : (await secrets(url)).reveal();
   if (URL.canParse(text)) {

@@ -57,7 +57,7 @@ const pauseField = ({ org, report }: PauseTarget): string => `${org}/${report ??
 export const findPause = <Value>(pauses: ReadonlyMap<string, Value>, org: string, report: string): Value | undefined =>
   pauses.get(org) ?? pauses.get(`${org}/${report}`);
 
-/** An unreadable entry pauses nothing: it must not stop all schedules. */
+/** An unreadable entry pauses nothing, because it must not stop all schedules. */
 const parsePauses = (texts: readonly unknown[]): Pause[] =>
   texts.flatMap((text) => parseStored<Pause>(pauseSchema, text) ?? []);
 

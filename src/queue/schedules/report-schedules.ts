@@ -15,7 +15,7 @@ export interface ReportSchedule extends CatchUpPolicy {
   between(after: number, upTo: number): readonly number[];
   /** Ms after a slot within which readers expect the report; undefined without `late_after`. */
   readonly lateAfterMs: number | undefined;
-  /** Ms from this slot to the start of its run. */
+  /** Delay from this slot to the start of its run, ms. */
   delayOf(slot: number): number;
   /** The first slot after `after`; undefined if there is none. */
   next(after: number): number | undefined;

@@ -42,7 +42,7 @@ const NOTHING: Progress = {
  *
  * @param events in order, from the first
  * @param inputs those of the last `figures` event; undefined before the first. Inputs of earlier figures are not
- * needed: only comments and cancellation survive new figures
+ * needed: decisions on earlier figures no longer count
  */
 export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs | undefined): ReviewState {
   const last = events.findLastIndex(({ type }) => type === 'figures');

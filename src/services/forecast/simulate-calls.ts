@@ -64,7 +64,7 @@ export function simulateCalls(
   const keys = new Map<string, KeyUse>();
   /** By key and organization: when the catalog was stored, and until when a run's request for it is in flight. */
   const catalogs = new Map<string, { storedAt: number; claimedUntil: number }>();
-  /** Epoch ms: a waiter that wakes by then need not be woken. */
+  /** Epoch ms. A waiter that wakes by itself before then need not be woken. */
   const wakesByItself = ({ limits: own }: Budget): number => clock.now() + waiterTimeouts(own).overtakenAfterMs;
 
   const keyOf = ({ key }: Pick<ForecastRun, 'key'>): KeyUse => {

@@ -48,13 +48,13 @@ type NextEvent = (review: OpenReview) => NewReviewEvent | null | Promise<NewRevi
 export type ReviewService = ReturnType<typeof createReviewService>;
 
 /**
- * Comments and decisions on runs that are not delivered yet. Each appends one event to the review, reopens the run for a
- * worker, and may be repeated. The event is appended only if nothing else was since the review was read, and only if the fold
- * counts it; the audit log then records it. A crash before the run is reopened is repaired by deciding again, or by the sweep.
+ * Adds comments and decisions to runs that are not delivered yet. Each appends one event to the review, reopens the run
+ * for a worker, and may be repeated. The event is appended only if no other one was since the review was read, and only
+ * if it would count; the audit log then records it. After a crash before the run is reopened, a repetition completes it.
  *
- * Throws `run.not_found`, `run.conflict` (no review, or it has ended), `review.content_changed` (another content than the named
- * one), `review.not_allowed`, `review.comment_invalid` (a reference that names no figure, too long), `approval.unreachable` (a
- * comment by one of the last who could approve), `already_delivered` (an approval, where another run has delivered the period).
+ * Throws `run.not_found`, `run.conflict` (no review, or it has ended), `review.content_changed` (the named content is
+ * not current), `review.not_allowed`, `review.comment_invalid` (an unknown reference, or too long), `already_delivered`
+ * (another run has delivered the period), `approval.unreachable` (the author is needed as approver).
  *
  * @param findDelivered undefined: repeated deliveries are allowed
  */
@@ -179,7 +179,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       return review?.state.content == null ? undefined : reader(review.state.content).file(refOf(review.record), name);
     },
 
-    /** The e-mail of the present content as one HTML page, pictures inside; undefined until it is made. @param body as `RunFileReader` */
+    /** The current content's e-mail as one HTML page; undefined until it is made. @param body see `RunFileReader` */
     preview: async (run: string, body?: string): Promise<string | undefined> => {
       const review = await find(run);
       return review?.state.content == null

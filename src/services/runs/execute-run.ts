@@ -124,9 +124,9 @@ function spanAttributes(outcome: Outcome<RunResult>): SpanAttributes {
 }
 
 /**
- * The order with which a run continues: that of its review, if it has one. After Redis was lost, a schedule may reopen
- * a slot with a later version of its report. That version may need no approval, so it must not end a review that began
- * with another version. Stores the review's version again.
+ * The order with which a run continues. If it has a review, the review's order. After Redis was lost, a schedule may
+ * reopen a slot with a later version of its report. That version may need no approval, so it must not end a review that
+ * began with another version. Stores the review's version again.
  *
  * Throws `archive.corrupt`, `archive.unreachable`.
  */

@@ -26,7 +26,7 @@ interface Index {
 const NONE: IndexedRun = { published: [], all: [] };
 
 /**
- * An in-memory index of the chain entries of each run. Reads each entry at most once, from the first one requested to the
+ * An in-memory index of each run's chain entries. Reads each entry at most once, from the first one requested to the
  * end of the chain, and keeps only run ids and sequences.
  */
 export function chainIndex({ metadata }: ArchiveStorage) {

@@ -227,7 +227,7 @@ export function openChain(
     append: (org: string, event: ChainEvent): Promise<number> =>
       serialize(org, async () => {
         const sequence = await write(org, event);
-        // From here on a deleted chain is detected; older runs count as unsigned.
+        // From here on, a deleted chain is detected. Older runs count as unsigned.
         if (sequence === 1) await checkpoint(org);
         return sequence;
       }),

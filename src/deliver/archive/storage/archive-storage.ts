@@ -57,11 +57,11 @@ export interface ArchiveStorage {
   listRuns(org?: string, report?: string): AsyncGenerator<StoredRun>;
   /** All organizations, including those without runs. */
   listOrgs(): Promise<readonly string[]>;
-  /** Finds a run by its id alone; undefined when it is absent. */
+  /** Finds a run by only its id; undefined if it does not exist. */
   find(id: string): Promise<StoredRun | undefined>;
   /**
-   * Publishes an assembled folder atomically. Of several publishers of one run the first wins. Removes the folder.
-   * @returns a local folder with the caller's files; undefined when another publisher was first
+   * Publishes an assembled folder atomically, and removes the folder. The first of several publishers of one run wins.
+   * @returns a local folder with the caller's files; undefined if another publisher was first
    */
   publish(run: RunRef, staged: string, manifest: Manifest, artifacts: readonly Artifact[]): Promise<string | undefined>;
   /** Returns a local folder with these files of the run: its own folder, or a private copy. Skips absent files. */

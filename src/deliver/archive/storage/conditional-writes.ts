@@ -3,7 +3,7 @@ import type { ArchiveMetadata, ArchiveStorage } from './archive-storage.ts';
 
 /**
  * Whether `putIfAbsent` never replaces a file, so that only one of two processes succeeds. Tests the store once. Throws
- * `archive.unwritable` if the store gives no answer, `archive.unreachable`.
+ * `archive.unwritable` if the test has no result, `archive.unreachable`.
  */
 export const honoursConditions = async ({ conditionalWrites }: ArchiveMetadata): Promise<boolean> =>
   (await conditionalWrites?.()) ?? true;

@@ -28,9 +28,9 @@ const MAX_ATTEMPTS = 3;
 
 /**
  * An archive in a bucket, with the layout of a directory archive plus one level: the published files of a run are in a
- * folder beside `manifest.json`, which names that folder (`stored`). The manifest is written last and only where none
- * exists. So a run is visible as a whole or not at all, and the files of two publishers never mix. An archive copied from
- * a directory has no such folder and is read as well.
+ * folder beside `manifest.json`, which names that folder (`stored`). The manifest is written last, and only if none
+ * exists. So a run is visible as a whole or not at all, and the files of two publishers never mix. An archive that was
+ * copied from a directory has no such folder, but can be read too.
  * @param socketTimeoutMs closes a silent connection
  */
 export function s3Storage(

@@ -230,7 +230,7 @@ async function verifyFrozen(path: string, hash: string, storage: Storage, findin
   }
 }
 
-/** @returns the bytes; undefined where the file is missing or has changed */
+/** @returns the bytes; undefined if the file is missing or has changed */
 async function compareHash(
   path: string,
   expected: string,

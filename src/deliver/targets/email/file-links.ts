@@ -93,7 +93,9 @@ function expiryText(links: readonly FileLink[]): string | undefined {
   return `${first.slice(0, 10)} ${first.slice(11, 16)} UTC`;
 }
 
-/** The e-mail with the links at the top of its HTML and its text. @param locale of the report; English by default */
+/**
+ * The e-mail with the links at the top of its HTML and its text. @param locale the report's locale; English by default
+ */
 export function withFileLinks(
   { html, text }: Pick<MailBody, 'html' | 'text'>,
   links: readonly FileLink[],

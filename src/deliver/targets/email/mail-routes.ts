@@ -124,7 +124,10 @@ export async function resolveMailServer(
   };
 }
 
-/** The organization's own sender, or else the deployment's; named after the organization unless MAIL_FROM carries a name. */
+/**
+ * The organization's own sender, or else the deployment's. It is named after the organization, unless MAIL_FROM
+ * contains a name.
+ */
 function senderOf({ smtp, name, id }: OrgSettings, { MAIL_FROM }: Config): Required<MailSender> | undefined {
   const fallback = { name: name ?? id };
   if (smtp?.from !== undefined) return { ...fallback, address: smtp.from };

@@ -105,16 +105,16 @@ const pending = (detail: string, more: Partial<AttemptResult> = {}): SlackReply 
 });
 
 /**
- * | answer                                             | reply                                          |
+ * | response                                           | reply                                          |
  * |----------------------------------------------------|------------------------------------------------|
  * | 200 with `ok: true`                                | ok                                             |
- * | 200 with `ok: false`                               | refused; pending for errors that pass; lost    |
- * |                                                    | for those that may come after the act          |
+ * | 200 with `ok: false`                               | refused; pending for temporary errors; lost    |
+ * |                                                    | for errors that may follow a success           |
  * | 429                                                | pending, not before `Retry-After`              |
  * | 5xx, 408, or 2xx without Slack's JSON              | lost                                           |
- * | other statuses, redirects too; a private address   | refused                                        |
+ * | other statuses, e.g. redirects; a private address  | refused                                        |
  * | no connection; not confirmed                       | pending                                        |
- * | connected, and no complete answer                  | lost                                           |
+ * | connected, but no complete response                | lost                                           |
  */
 function readReply(posted: PostResult, now: number, redact: Redact): SlackReply {
   if (posted.kind === 'withheld') return pending(posted.reason);

@@ -132,14 +132,14 @@ export function sendWebhook(delivery: WebhookDelivery, secrets: SecretSource): S
  * | result                                         | state                                   |
  * |------------------------------------------------|-----------------------------------------|
  * | 2xx                                            | sent                                    |
- * | 408, 429, 5xx                                  | pending: retried, after 429 and 503 not |
- * |                                                | before `Retry-After`, an hour at most   |
- * | a status outside HTTP (above 599)              | unknown, idempotent or not              |
- * | anything else, redirects too                   | refused                                 |
+ * | 408, 429, 5xx                                  | pending; after 429 and 503 not retried  |
+ * |                                                | before `Retry-After`, at most an hour   |
+ * | a status outside HTTP (above 599)              | unknown, even if idempotent             |
+ * | anything else, e.g. redirects                  | refused                                 |
  * | a private address                              | refused                                 |
  * | no connection                                  | pending                                 |
  * | withheld: not confirmed                        | pending                                 |
- * | connected, and no reply                        | unknown; pending where it is idempotent |
+ * | connected, but no reply                        | unknown; pending if it is idempotent    |
  */
 function toAttemptResult(posted: PostResult, idempotent: boolean, now: number): AttemptResult {
   if (posted.kind === 'unsent') {

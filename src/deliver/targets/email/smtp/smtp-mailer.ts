@@ -68,9 +68,9 @@ const toSmtpFailure = (error: unknown): SmtpFailure =>
 
 /**
  * Creates a mailer over SMTP. A connection is reused after an accepted message and closed after any other result. It
- * does not use nodemailer's pool, which sends a message again when a connection closes early, even if it was already
- * sent. URL: `smtp://` (STARTTLS) or `smtps://` (implicit TLS), see `parseSmtpUrl`. Throws `config.invalid` for an
- * invalid URL, without repeating it.
+ * does not use nodemailer's pool, which may send a message twice: it sends again when a connection closes early. URL:
+ * `smtp://` (STARTTLS) or `smtps://` (implicit TLS), see `parseSmtpUrl`. Throws `config.invalid` for an invalid URL,
+ * without repeating it.
  */
 export function smtpMailer(url: Secret, options: SmtpOptions = {}): SmtpMailer {
   const server = parseSmtpUrl(url, options.oauth2 !== undefined);

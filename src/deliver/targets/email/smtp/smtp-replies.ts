@@ -50,11 +50,11 @@ const SERVICE_CLOSING = 421;
  * | after the DATA terminator may have been sent     | 421, invalid or no reply    | unknown  |
  * | after the DATA terminator may have been sent     | 2xx but 250, 251; 1xx, 3xx  | unknown  |
  *
- * A reply with different codes on its lines is invalid, as is a positive code that belongs to another step (`replyChecker`):
- * only 250 and 251 accept a message.
+ * A reply with different codes on its lines is invalid, and so is a positive code that belongs to another step
+ * (`replyChecker`): only 250 and 251 accept a message.
  *
  * @param redact removes secrets from the reply
- * @param consumed whether the DATA terminator was written to the connection and so may have been sent
+ * @param consumed whether the DATA terminator was written to the connection, and so may have been sent
  */
 export function classifyFailure(
   failure: SmtpFailure,
