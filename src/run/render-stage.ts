@@ -51,7 +51,7 @@ export async function renderAndPublish(
   ports: RunPorts,
 ): Promise<PublishedRun> {
   const current = currentPaths(context.definition, context.settings, ports);
-  // A corrected edition uses the workbook templates of the original.
+  // A corrected edition is made from the same templates of workbooks as the original.
   const paths = await withReplacedFiles(current, await replacedFiles(order, ports.editions), folder);
   const figures = context.definition.deliveries.some(({ send_if }) => send_if !== undefined);
   const input = { dataset, folder, secrets, madeAt: ports.clock.now(), paths, figures };
@@ -196,7 +196,7 @@ export async function renderUnmarked(
   return { slug, manifest, files: files.map(hidden) };
 }
 
-/** The definition's fields that workbook templates can use. A render thread needs no others. */
+/** The definition's fields that templates of workbooks can use. A render thread needs no others. */
 function boundFields({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): TemplateDefinition {
   const { sections, compare, to_date, approval, corrections, on_incomplete, files } = definition;
   const named = files === undefined ? {} : { files };

@@ -63,7 +63,7 @@ export interface RunPorts
   readonly mail: MailRoute | undefined;
   /** Folder of user templates. */
   readonly templates: string | undefined;
-  /** The folder with definitions and the workbook templates beside them. Undefined: there is none. */
+  /** The folder with definitions and the templates of workbooks. Undefined: there is none. */
   readonly definitionsFolder?: string | undefined;
   /** Base URL of the page, without a slash at its end; undefined: messages have no links to it. */
   readonly publicUrl?: string | undefined;

@@ -8,8 +8,7 @@
   ARGV[8]  id of this request
 
   The client repeats a command after a lost reply. The request's id lets the repetition recognise its own decision.
-  Returns 1 if the decision was carried out, 0 if the row is in another state or epoch, or is to be
-  sent again although a corrected edition replaces the run.
+  Returns 1 if carried out; 0 if the row has another state or epoch, or may not be sent again because it was replaced.
 ]]
 -- @include ./ledger-expiry.lua
 -- @include ./ledger-withdrawn.lua

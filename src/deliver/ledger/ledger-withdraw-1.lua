@@ -1,7 +1,6 @@
 --[[
-  Withdraws a run's deliveries because a corrected edition replaces it: `pending` and `refused` ones become `withdrawn`.
-  A delivery in `sending` keeps its state until its result is known, and cannot begin again. Idempotent: the first
-  decision wins.
+  Withdraws a run's deliveries because a corrected edition replaces it: `pending` and `refused` become `withdrawn`.
+  `sending` stays until its result is known, and cannot begin again. Idempotent: the first decision wins.
 
   KEYS[1]  the run's rows: a hash
   ARGV[1]  the run   ARGV[2]  the decision, one line of JSON   ARGV[3]  detail   ARGV[4]  at, epoch ms

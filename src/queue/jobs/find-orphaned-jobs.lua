@@ -1,6 +1,5 @@
+-- Finds jobs that no worker will process.
 --[[
-  Finds jobs that no worker will process.
-
   KEYS[1]  prefix of the queue's keys   ARGV  ids of jobs
 
   Returns their ids.

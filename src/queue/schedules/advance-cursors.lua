@@ -1,6 +1,5 @@
+-- Moves cursors, all or none.
 --[[
-  Moves cursors, all or none.
-
   KEYS[1]  cursors: a hash   ARGV  for each cursor its name, the expected value and the new one
 
   Returns 1, or changes nothing and returns 0 if one of them has another value.

@@ -1,6 +1,5 @@
+-- Removes pauses, and records that in the history.
 --[[
-  Removes pauses, and records that in the history.
-
   KEYS[1]  pauses: a hash   KEYS[2]  their history: a list
   ARGV[1]  only the pauses of this run; empty: any   ARGV[2]  who   ARGV[3]  why   ARGV[4…]  fields
 

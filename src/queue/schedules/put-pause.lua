@@ -1,6 +1,5 @@
+-- Stores a pause, and records it in the history.
 --[[
-  Stores a pause, and records it in the history.
-
   KEYS[1]  pauses: a hash   KEYS[2]  their history: a list
   ARGV[1]  field   ARGV[2]  fingerprint of the rejected API key; empty for a person's pause   ARGV[3]  the pause as JSON
 

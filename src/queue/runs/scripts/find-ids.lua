@@ -1,6 +1,5 @@
+-- Finds ids of runs in lexical order.
 --[[
-  Finds ids of runs in lexical order.
-
   KEYS[1]  ids of all runs   KEYS[2]  the index of all runs by time
   ARGV[1]  from   ARGV[2]  to, both as for ZRANGEBYLEX   ARGV[3]  maximum number
 

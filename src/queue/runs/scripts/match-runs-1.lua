@@ -1,11 +1,10 @@
 --[[
   Finds those of these runs that match a filter that no single index can answer.
 
-  KEYS[1]  the index of all runs; selects the node of a Cluster
-  ARGV[1]  prefix of the records
-  ARGV[2]  the conditions as JSON, each optional: reports: { "org/report": true }; states: { state: true };
-  error: part of an error code, in lower case; from, to: first and last day (YYYY-MM-DD) on which the period may begin;
-  in: names of sorted sets of runs, one of which must contain the run
+  KEYS[1]  the index of all runs; selects the node of a Cluster   ARGV[1]  prefix of the records
+  ARGV[2]  the conditions as JSON, each optional: reports: { "org/report": true }; states: { state: true }; error: part of
+  an error code in lower case; from, to: first and last day (YYYY-MM-DD) on which the period may begin; in: names of sorted
+  sets of runs, one of which must contain the run
   ARGV[3…]  ids of runs
 
   Returns the matching ids, in the given order.
