@@ -26,7 +26,7 @@ export function licensesOf(modules) {
   }
   const parts = [...packages].map(([text, names]) => {
     const title = [...names].sort().join(', ');
-    return `## ${title}\n\n${text.replaceAll(/^(?=.)/gm, '    ')}\n`;
+    return `## ${title}\n\n\`\`\`\`\n${text}\n\`\`\`\`\n`;
   });
   return ['# Licenses of the packages that these files contain\n', ...parts.sort()].join('\n');
 }
