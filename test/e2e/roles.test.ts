@@ -32,7 +32,7 @@ test('schedulers open slots, admin processes accept requests and only workers ru
   });
   expect(await admin.ready()).toEqual({ status: 'ready', checks: ['redis', 'definitions', 'redis_writes'] });
   for (const worker of workers) {
-    const checks = ['redis', 'definitions', 'switches', 'worker', 'redis_writes', 'archive', 'staging'];
+    const checks = ['redis', 'definitions', 'switches', 'denials', 'worker', 'redis_writes', 'archive', 'staging'];
     expect(await worker.ready()).toEqual({ status: 'ready', checks });
     // A worker serves its health and metrics, but no API.
     expect((await fetch(`${worker.url}/healthz`)).status).toBe(200);
