@@ -60,7 +60,7 @@ const changed = (to: Recipients, asked: { do: string; desk?: string; person?: st
 };
 
 test(
-  'whatever is begun, killed, approved and sent again, and whoever moves, each recipient gets exactly the packs of their desks',
+  'each recipient gets exactly the packs of their desks, in any order of runs, kills, approvals, resends and moves',
   async () => {
     const redis = await openRedis(inject('redisUrl'), 'worker', silentLog);
     const prefix = `split-model-${process.pid}:`;
