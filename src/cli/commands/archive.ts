@@ -1,3 +1,4 @@
+import { formatCounted } from '../../admin/page/components/format-numbers.ts';
 import { DocketError } from '../../base/error.ts';
 import { withArchive } from '../../compose/archive.ts';
 import { newestCheckpoints } from '../../deliver/archive/chain/chain.ts';
@@ -102,10 +103,10 @@ async function verifyAll(
   if (flags.json) return print.printJson({ archive, runs, signed, faulty, archive_findings: archiveFindings, notes });
   print.printText(
     faults === 0
-      ? `${runs === 1 ? '1 run' : `${runs} runs`} in ${archive}, all unchanged.`
-      : `${faults} ${faults === 1 ? 'error' : 'errors'} in ${faultyRuns} of ${runs} runs in ${archive}.`,
+      ? `${formatCounted(runs, 'run')} in ${archive}, all unchanged.`
+      : `${formatCounted(faults, 'error')} in ${faultyRuns} of ${formatCounted(runs, 'run')} in ${archive}.`,
   );
-  if (signed > 0) print.printText(`${signed} runs are in a signed chain, ${runs - signed} are not.`);
+  if (signed > 0) print.printText(`In a signed chain: ${signed} of ${formatCounted(runs, 'run')}.`);
 }
 
 export async function printNewestCheckpoints(flags: Pick<VerifyFlags, 'org' | 'json'>, io: CommandIo): Promise<void> {

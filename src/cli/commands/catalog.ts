@@ -44,7 +44,7 @@ export async function catalog(words: readonly string[], flags: CatalogFlags, io:
       3,
     );
     print.printStatus(
-      `Nothing in the catalog of ${settings.id} matches.${similar.length === 0 ? ` \`docket catalog --org ${settings.id}\` lists all of it.` : ` Did you mean ${similar.join(' or ')}?`}`,
+      `Nothing in the catalog of ${settings.id} matches.${similar.length === 0 ? ` \`docket catalog --org ${settings.id}\` lists everything.` : ` Did you mean ${similar.join(' or ')}?`}`,
     );
   }
   if (found.metrics.length + found.dimensions.length + found.lists.length === 0) io.exitCode = 1;
@@ -121,7 +121,7 @@ function summaryOf(found: CatalogView, all: CatalogView, org: string): string {
     part === total ? `${total} ${noun}` : `${part} of ${total} ${noun}`;
   return [
     `${count(found.metrics.length, all.metrics.length, 'metrics')}, ${count(found.dimensions.length, all.dimensions.length, 'dimensions')} of ${org}, registry version ${all.registry_version}; lists: ${all.lists.join(', ')}`,
-    `At most ${max_dimensions} dimensions a section. Beyond ${max_range_days} days or ${max_rows} rows: several calls.`,
+    `At most ${max_dimensions} dimensions in a section. More than ${max_range_days} days or ${max_rows} rows need several calls.`,
     'docket catalog <metric or dimension>   shows one of them with its values',
   ].join('\n');
 }
@@ -146,12 +146,12 @@ function printMetric(metric: MetricView, { dimensions, limits }: CatalogView, io
   field(
     'history',
     metric.current
-      ? 'none: the state now. org.yaml can have it read every day (docs/explanation/readings.md)'
+      ? 'none, a current count; org.yaml can have it read every day (docs/explanation/readings.md)'
       : `from ${historyOf(metric)}`,
   );
   if (!metric.current) field('counted by', metric.counted_at);
   field('granularity', metric.granularities.join(', ') || 'none');
-  field('adds up', metric.additive ? 'yes, over days, weeks and months' : 'no: totals are the service’s own');
+  field('adds up', metric.additive ? 'yes, over days, weeks and months' : 'no: the service computes each total');
   field('grouped and', metric.dimensions.length === 0 ? 'nothing' : `at most ${limits.max_dimensions} of these:`);
   for (const [index, id] of metric.dimensions.entries()) {
     const values = dimensions.find((each) => each.id === id)?.values.map(({ value }) => value) ?? [];

@@ -80,7 +80,7 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   const [open] = shown.filter(({ state }) => state === 'open');
   if (open === undefined) return;
   print.printNext([
-    { command: `docket corrections show ${shortId(open)}`, why: 'what has changed, and who would receive it' },
+    { command: `docket corrections show ${shortId(open)}`, why: 'shows what has changed, and who would receive it' },
   ]);
 }
 
@@ -126,7 +126,7 @@ function printCorrection(
       ? `State: ${state}.`
       : `State: ${state}, by ${decision.by} at ${times.exact(decision.at)}: ${decision.reason}${decision.run === null ? '' : ` (run ${decision.run.slice(0, RUN_DIGITS)})`}`,
   );
-  if (view.ended) print.printText('That run has ended, and nobody received a corrected edition.');
+  if (view.ended) print.printText('That run has ended, and nobody has received a corrected edition.');
   print.printLine();
   if (byHand) {
     printRecipients(view, io);
@@ -165,7 +165,7 @@ function printRecipients({ recipients }: Pick<CorrectionView, 'recipients'>, io:
   const { printText } = createPrinter(io);
   printText('A corrected edition goes to:');
   for (const { recipient, receives, why, marked } of recipients) {
-    printText(`  ${recipient}${receives ? (marked ? '' : '  without the mark') : `  not sent: ${why ?? ''}`}`);
+    printText(`  ${recipient}${receives ? (marked ? '' : '  (without the mark)') : `  not sent: ${why ?? ''}`}`);
   }
 }
 

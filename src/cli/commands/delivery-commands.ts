@@ -41,13 +41,12 @@ export function resolveCommands(
   const ofRun = unknown.filter(({ run }) => run === first.run);
   const run = first.run.slice(0, RUN_DIGITS);
   const what = ofRun.length === 1 ? shortId(first.id) : `--run ${run}`;
-  const who =
-    ofRun.length === 1 ? `${cutMiddle(first.recipient, MAX_RECIPIENT)} has it` : 'everybody of this run has it';
+  const who = ofRun.length === 1 ? `${cutMiddle(first.recipient, MAX_RECIPIENT)} has it` : 'all recipients have it';
   return [
     ...(ofRun.length === 1
       ? []
-      : [{ command: `docket deliveries --run ${run}`, why: 'the deliveries, to decide one by one' }]),
-    { command: `docket deliveries resolve ${what} --sent --reason "…"`, why: `if ${who}: nothing is sent` },
+      : [{ command: `docket deliveries --run ${run}`, why: 'lists the deliveries, to decide one by one' }]),
+    { command: `docket deliveries resolve ${what} --sent --reason "…"`, why: `if ${who}: sends nothing` },
     {
       command: `docket deliveries resolve ${shortId(first.id)} --resend --reason "…"`,
       why: ofRun.length === 1 ? 'if not: sends the same message again' : 'sends one again, e.g. this one',

@@ -60,7 +60,7 @@ export async function deny(names: readonly string[], flags: DenyFlags, io: Comma
     if (denied.length === 0) return print.printLine('Nobody is denied.');
     return table(denied);
   }
-  if (names.length > 0 && file !== undefined) throw usage('Addresses and --file were given.');
+  if (names.length > 0 && file !== undefined) throw usage('Give addresses or --file, not both.');
   if (reason === undefined) throw usage('A change of the deny list needs a reason.');
   const actor = readActor({ reason, ...(by === undefined ? {} : { by }) });
   const text = file === undefined ? names.join('\n') : await readList(file, io);
@@ -70,9 +70,10 @@ export async function deny(names: readonly string[], flags: DenyFlags, io: Comma
       const service = createDenialService(opened);
       const changed = await service[remove ? 'allow' : 'deny'](text, actor);
       if (flags.json) print.printJson({ denied: changed.map(denialView) });
-      else if (changed.length === 0) print.printLine(remove ? 'None was in the list.' : 'All were in the list before.');
+      else if (changed.length === 0)
+        print.printLine(remove ? 'None was in the list.' : 'All were already in the list.');
       else {
-        print.printLine(`${remove ? 'Taken off' : 'Added to'} the deny list: ${changed.length}`);
+        print.printLine(`${remove ? 'Removed from' : 'Added to'} the deny list: ${changed.length}`);
         table(changed);
       }
       await warnOfOlder(opened, print);
@@ -85,7 +86,7 @@ export async function deny(names: readonly string[], flags: DenyFlags, io: Comma
 export async function recipients({ of, limit, wide, json }: RecipientsFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
   const max = parseNumber('--limit', limit, { min: 1, max: 1000 });
-  if (addressKey(of.trim()) === undefined) throw invalidOption('--of', of, 'one address, without a name beside it');
+  if (addressKey(of.trim()) === undefined) throw invalidOption('--of', of, 'one address, without a display name');
   const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const [mentions, { denial, page }] = await Promise.all([
@@ -106,7 +107,7 @@ export async function recipients({ of, limit, wide, json }: RecipientsFlags, io:
   const times = timesFor(io, context.clock.now(), { wide });
   if (denial !== undefined)
     print.printText(`Denied (${denial.name}) since ${times.exact(denial.since)} by ${denial.by}: ${denial.reason}`);
-  if (mentions.length === 0) print.printLine('No definition names it.');
+  if (mentions.length === 0) print.printLine('No definition names this address.');
   for (const { file, line, field } of mentions) print.printLine(`${file}:${line} ${field}`);
   print.printLine();
   printReceived(page, wide, context, io);

@@ -25,7 +25,7 @@ export async function doctor(
     print.printNext([
       {
         command: 'docket doctor',
-        why: `again, when ${failed === 1 ? 'the failure is' : `the ${failed} failures are`} corrected`,
+        why: `checks again, once ${failed === 1 ? 'the failure is' : `the ${failed} failures are`} fixed`,
       },
     ]);
   }

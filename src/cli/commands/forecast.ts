@@ -154,7 +154,7 @@ const formatAssumptions = ({
   deliverMs,
   reports,
 }: ForecastAssumptions): string =>
-  `Assumed: ${processes} × ${concurrency} runs at once; a call takes ${callMs / SECOND_MS} s, rendering ${renderMs / SECOND_MS} s, delivery ${deliverMs / SECOND_MS} s${reports?.size ? `, for ${reports.size === 1 ? '1 report' : `${reports.size} reports`} as long as in the last ten runs` : ''}. Not counted: runs on demand, backfills, corrected editions and failures.`;
+  `Assumed: ${processes} × ${concurrency} runs at once; a call takes ${callMs / SECOND_MS} s, rendering ${renderMs / SECOND_MS} s, delivery ${deliverMs / SECOND_MS} s${reports?.size ? ` (${reports.size === 1 ? '1 report' : `${reports.size} reports`}: as in the last ten runs)` : ''}. Not counted: runs on demand, backfills, corrected editions and failures.`;
 
 const BARS = '▁▂▃▄▅▆▇█';
 /** Shown for a minute without calls. */

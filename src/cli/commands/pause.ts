@@ -80,7 +80,7 @@ function printPause(
   }
   print.printText(formatPause(active, times).join('\n'));
   if (active.who !== who || active.why !== why) {
-    print.printStatus('It was paused before, and that pause stays unchanged: resume it first to give another reason.');
+    print.printStatus('It was already paused. That pause is unchanged: resume it first to give another reason.');
   }
 }
 

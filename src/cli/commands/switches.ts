@@ -56,7 +56,7 @@ export async function switchCommand(
     if (release || reason !== undefined) throw usage(kind, 'No target given.');
     return withDecisions(context, (opened) => list(kind, createSwitchService(opened), flags, context, io));
   }
-  if (org !== undefined && all) throw usage(kind, 'An organization and --all were given.');
+  if (org !== undefined && all) throw usage(kind, 'Give an organization or --all, not both.');
   if (reason === undefined) throw usage(kind, `${release ? 'A release' : NAMES[kind]} needs a reason.`);
   const actor = readActor({ reason, ...(flags.by === undefined ? {} : { by: flags.by }) });
   // A hold may outlive the definitions of its organization, so a release does not check the name. It does nothing if no
@@ -72,7 +72,7 @@ export async function switchCommand(
       if (flags.json) print.printJson({ switch: switchView(active) });
       else print.printText(sentence(active, timesFor(io, context.clock.now()).exact(active.since)));
       if (active.by !== actor.by || active.reason !== actor.reason)
-        print.printStatus('It was on before and stays unchanged: release it first to give another reason.');
+        print.printStatus('It was already in force and is unchanged: release it first to give another reason.');
       await warnOfOlder(opened, print);
     },
     { decides: true },
@@ -98,7 +98,10 @@ async function list(
   print.printNext(
     on.map(({ org }) => ({
       command: `docket ${kind} ${org ?? '--all'} --release --reason "…"`,
-      why: kind === 'stop' ? 'sends what waits, but what a newer run replaces' : 'retention and expiry go on',
+      why:
+        kind === 'stop'
+          ? 'sends the waiting runs, except those that a newer run replaces'
+          : 'retention and expiry continue',
     })),
   );
 }
@@ -127,10 +130,10 @@ async function releaseOne(
   print.printText(`Released: ${sentence(released, since)}`);
   if (target.kind === 'hold') return;
   const names = (runs: typeof continued) => runs.map(({ id }) => id.slice(0, RUN_DIGITS)).join(', ');
-  print.printText(`${continued.length} waiting ${continued.length === 1 ? 'run goes' : 'runs go'} on.`);
+  print.printText(`${continued.length} waiting ${continued.length === 1 ? 'run continues' : 'runs continue'}.`);
   if (cancelled.length > 0)
     print.printText(
-      `Cancelled, because a newer run replaces them or --except names them: ${names(cancelled)}. \`docket runs retry ID --reason "…"\` sends one all the same.`,
+      `Cancelled, because a newer run replaces them or --except names them: ${names(cancelled)}. \`docket runs retry ID --reason "…"\` sends one anyway.`,
     );
 }
 

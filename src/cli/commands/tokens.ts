@@ -33,7 +33,8 @@ export async function create({ name, role, org, expires, by, json }: CreateFlags
   const context = await createContext(io);
   const file = requireTokenFile(context);
   const who = readActorName(by);
-  if (name.trim() === OWN_NAME) throw invalidOption('--name', name, 'another name: Docket decides under this one');
+  if (name.trim() === OWN_NAME)
+    throw invalidOption('--name', name, 'another name: Docket records its own decisions under this one');
   const lastDay = expires === undefined ? undefined : parseExpiryDay(expires, context.clock.now());
   const token = await addToken(file, { name, role, orgs: org ?? '*', expires: lastDay });
   const scope = org === undefined ? 'all organizations' : org.join(', ');
@@ -60,7 +61,7 @@ export async function list(
     expired: hasExpired(entry, now),
   }));
   if (json) return print.printJson({ tokens });
-  if (tokens.length === 0) return print.printLine('There are no tokens: no token is accepted.');
+  if (tokens.length === 0) return print.printLine('No tokens exist.');
   const row = ({ name, role, organizations, expires, expired }: (typeof tokens)[number]) => [
     name,
     role,

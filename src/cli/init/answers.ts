@@ -44,13 +44,13 @@ const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 export type Validate = (text: string) => string | undefined;
 
 const PASTED_KEY_MESSAGE =
-  'That looks like a key itself. Docket stores where a key is, never the key: set it in the environment (export NAME=…) or save it in a file, and give the name here. If it is in the history of your shell now, remove it there.';
+  'That looks like a key itself. Docket stores where a key is, never the key itself: set the key in the environment (export NAME=…) or save it in a file, and give that name here. If your shell has recorded the key in its history, remove it there.';
 
 export const validateUrl: Validate = (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) return 'A URL is needed, e.g. https://api.example.com';
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return 'Enter a URL, e.g. https://api.example.com';
   if (url.username !== '' || url.password !== '') return 'The URL must not contain a user or password.';
-  return url.search === '' && url.hash === '' ? undefined : 'Only the base URL, without "?" and "#".';
+  return url.search === '' && url.hash === '' ? undefined : 'Enter only the base URL, without "?" and "#".';
 };
 
 export const validateKeyEnv: Validate = (text) => {
@@ -85,7 +85,7 @@ export const splitAddresses = (text: string): string[] => text.split(/[\s,;]+/).
 
 export const validateAddresses: Validate = (text) => {
   const all = splitAddresses(text);
-  if (all.length === 0) return 'At least one address.';
+  if (all.length === 0) return 'Enter at least one address.';
   return all.map(validateAddress).find((problem) => problem !== undefined);
 };
 
@@ -94,7 +94,7 @@ export const validateSmtpUrl: Validate = (text) => {
   if (url === undefined || !/^smtps?:$/.test(url.protocol) || url.hostname === '')
     return 'smtp://host:port or smtps://host:port';
   if (url.password === '' && url.username === '') return undefined;
-  return 'No user or password here, since the URL is written into a file: set SMTP_URL in the environment instead.';
+  return 'Leave out user and password, because the URL is written into a file. Set SMTP_URL in the environment instead.';
 };
 
 /** The URL is written into a file, so it must not contain a user or password. */

@@ -57,7 +57,7 @@ export async function promptService(
     (await textPrompt(streams)('URL of the Compliance Service', validateUrl, defaults.url, 'https://api.example.com'));
   const key = draft.key ?? (await promptApiKey(defaults.key, streams));
   if (!(await isSecretSet(key, env))) {
-    note(`${secretSetupCommand(key)}`, 'The key is not set yet. Set it, now or later, with:', streams);
+    note(`${secretSetupCommand(key)}`, 'The key is not set yet. Set it now or later:', streams);
   }
   return { ...draft, url, key };
 }
@@ -65,7 +65,7 @@ export async function promptService(
 async function promptApiKey(defaultKey: SecretRef | undefined, streams: PromptStreams): Promise<SecretRef> {
   const kind = unwrapAnswer(
     await select<'env' | 'file'>({
-      message: 'Where is the API key? (Docket stores the reference, never the key)',
+      message: 'Where is the API key? (Docket stores only this reference, never the key)',
       options: [
         { value: 'env', label: 'in an environment variable' },
         { value: 'file', label: 'in a file' },

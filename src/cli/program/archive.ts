@@ -15,7 +15,7 @@ export function addArchiveCommands(program: DocketCommand, io: CommandIo): void 
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-Docket fetches the delivered figures of reports with \`corrections\` again, once a day, with calls that no run waits for.
+Docket fetches the delivered figures of reports with \`corrections\` again, once a day, with calls that no run needs.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 
@@ -37,22 +37,25 @@ Example:
     .action(async (id, flags) => (await import('../commands/corrections.ts')).show(id, flags, io));
   corrections
     .command('open')
-    .description('Send a corrected edition of a delivered run: withdraw what is not delivered, fetch new figures')
+    .description('Correct a delivered run: withdraw what is not delivered, fetch new figures, send a corrected edition')
     .argument('<run>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--comment-file <path>', 'a text file, printed as a comment on the whole report; - reads standard input')
     .addOption(
-      new Option('--definition <which>', 'as it was delivered, or as it is now').choices(['delivered', 'current']),
+      new Option('--definition <which>', 'the definition that was delivered, or the current one').choices([
+        'delivered',
+        'current',
+      ]),
     )
     .option('--json', 'one JSON document on stdout')
     .actor()
     .details(`
-Who received the run, or may have, gets the corrected edition marked: file names, first page and subject say which edition it
-replaces, and the first page has the reason. Reports with \`corrections\` also list which figures changed. Whoever had not
-received the run gets the new edition without the mark. Nobody else gets it: not new recipients of a changed definition. A
-message that is being sent is finished first. Nothing more of the run is sent, whatever happens to the correction.
+Recipients who received the run, or may have, get a marked edition: file names, first page and subject say which edition it
+replaces, and the first page gives the reason. Reports with \`corrections\` also list the figures that changed. Recipients who had
+not received the run get the new edition without the mark. Nobody else gets it, not even new recipients of a changed definition.
+A message that is being sent is finished first. Nothing more of the old edition is sent, whatever becomes of the correction.
 
-If the report has \`approval\`, the corrected edition waits for approval. One correction of a report and period is made at a
-time; it replaces one that Docket found and nobody decided about.
+If the report has \`approval\`, the corrected edition waits for approval. A report and period can have only one correction in
+progress. It replaces a correction that Docket found and nobody has decided about.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -62,7 +65,7 @@ Examples:
     .action(async (run, flags) => (await import('../commands/corrections.ts')).open(run, flags, io));
   corrections
     .command('send')
-    .description('Send a corrected edition to those who received the first one and are still allowed to')
+    .description('Send a corrected edition to those recipients of the first one who are still allowed')
     .argument('<id>', 'id of the correction')
     .option('--json', 'one JSON document on stdout')
     .actor()
@@ -85,7 +88,7 @@ Example:
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Example:
-  docket corrections dismiss 83b1c195-1 --reason "known: the board was told"`)
+  docket corrections dismiss 83b1c195-1 --reason "known, and the board is informed"`)
     .action(async (id, flags) => (await import('../commands/corrections.ts')).dismiss(id, flags, io));
 
   program

@@ -21,15 +21,15 @@ export class DocketCommand extends Command {
 
   /** Adds the filters of commands that decide about many items, and the option that confirms a printed preview. */
   many(): this {
-    return this.option('--org <org>', 'instead of ids: all of this organization')
+    return this.option('--org <org>', 'instead of ids: everything of this organization')
       .option('--report <report>', 'of this report, with --org')
-      .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
-      .option('--to <address>', 'with deliveries to this address, or to those that contain the text')
+      .option('--match <text>', 'words in the id or title of the report, or in the id or name of its organization')
+      .option('--to <address>', 'with deliveries to this address, or to addresses that contain this text')
       .option('--period <period>', 'of runs whose period begins in this one, e.g. 2026-10')
-      .option('--error <text>', 'of runs with an error whose code has this part, e.g. smtp')
+      .option('--error <text>', 'of runs with an error whose code contains this text, e.g. smtp')
       .option('--state <state...>', 'of runs in these states')
       .option('--since <instant>', 'of runs created since: 1h (ago), yesterday, 2026-11-01')
-      .option('--until <instant>', 'of runs created before: as --since')
+      .option('--until <instant>', 'of runs created before; in the forms of --since')
       .option('--confirm <digest>', 'decide about exactly what the preview with this digest has shown');
   }
 

@@ -6,21 +6,25 @@ export function addDenialCommands(program: DocketCommand, io: CommandIo): void {
     .command('deny')
     .description('Deny addresses and domains: they get no mail; without arguments, list them')
     .argument('[names...]', 'addresses, or domains without their sub-domains')
-    .option('--file <path>', 'a file: one a line, or CSV with the column address, and perhaps reason; - reads stdin')
-    .option('--remove', 'take them off the list')
+    .option(
+      '--file <path>',
+      'a file with one entry per line, or CSV with a column address and optionally reason; - reads stdin',
+    )
+    .option('--remove', 'remove them from the list')
     .option('--reason <text>', 'why; stored in the archive')
     .option('--by <name>', 'who decides; default: the user of this shell')
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-A denied address gets no report, no file by mail, no correction, no request for approval and no notice, whatever names it: a
-definition, a list file, an added recipient. Its deliveries are skipped, the others go out, and the run is done. If nobody is
-left, the owner is told. A message to several names no denied address. Definitions stay as they are: \`docket recipients\` finds them.
+A denied address gets no report, no file by mail, no correction, no request for approval and no notice, whether a definition, a
+list file or an added recipient names it. Its deliveries are skipped, the others go out, and the run ends as done. If nobody is
+left, the owner gets a notice. Messages to several recipients do not show a denied address. Definitions are not changed: \`docket
+recipients\` finds those that name an address.
 
-The list holds for the deployment, at most 10,000 entries, and is stored in the archive. While it cannot be read, nothing is
-sent. A file with a bad line changes nothing. Processes of 0.2.0 ignore the list; the command warns if it sees one.
+The list applies to the whole deployment, has at most 10,000 entries, and is stored in the archive. While it cannot be read,
+nothing is sent. A file with an invalid line changes nothing. Processes of 0.2.0 ignore the list; the command warns if it sees one.
 
-What was skipped is not sent by itself after a removal: --resend of \`docket deliveries\` sends it.
+After a removal, skipped deliveries are not sent automatically: \`docket deliveries resolve\` with --resend sends them.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
 
@@ -33,14 +37,15 @@ Examples:
 
   program
     .command('recipients')
-    .description('Show what names an address, and what it got')
-    .requiredOption('--of <address>', 'a complete address, in any case')
+    .description('Show where an address is named, and what was sent to it')
+    .requiredOption('--of <address>', 'a complete address; case does not matter')
     .option('--limit <n>', 'maximum number of runs', '20')
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Lists the lines of definitions and list files that name the address as recipient, owner, person or approver, the allow-lists
-that have it or its domain, the entry of the deny list, and what it got, newest first, also from runs that only the archive has.
+that have it or its domain, its entry in the deny list, and what was sent to it, newest first. Runs that only the archive has
+are included.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, LOG_LEVEL
 

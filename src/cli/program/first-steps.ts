@@ -8,9 +8,9 @@ export function addFirstSteps(program: DocketCommand, io: CommandIo): void {
 
   program
     .command('demo')
-    .description('Run the three demo reports through the queue, with a sandbox of everything else')
+    .description('Run three demo reports through the queue, with sandboxes of the API and the mail server')
     .option('--out <dir>', 'output folder; replaced if it exists', 'demo-out')
-    .option('--page', 'wait until you comment and approve the board pack on the page')
+    .option('--page', 'wait until you comment on the board pack and approve it on the page')
     .option('--json', 'one JSON document on stdout: the folder, and the record of each run')
     .details(`
 The board pack needs a comment and an approval before it is sent. The demo does both through the API. With --page you do them
@@ -42,8 +42,14 @@ Examples:
       ),
     )
     .option('--key-file <path>', 'file that contains the API key')
-    .option('--org <id>', 'short name of the organization, its folder; default: from its name at the service')
-    .option('--service-org <id>', 'its number at the service, or current: the organization of the key')
+    .option(
+      '--org <id>',
+      'short name of the organization and of its folder; default: made from its name at the service',
+    )
+    .option(
+      '--service-org <id>',
+      'number of the organization at the service, or `current` for the organization of the key',
+    )
     .option('--timezone <zone>', 'IANA zone of periods and schedules; default: the zone of this machine')
     .option('--to <address...>', 'recipients of the reports')
     .choice('--allow <what>', 'allowed recipients: these addresses, or all addresses of their domains', [
@@ -57,12 +63,12 @@ Examples:
     )
     .option('--smtp-url <url>', 'mail server, without a password; default: SMTP_URL')
     .option('--mail-from <address>', 'sender; default: MAIL_FROM')
-    .option('--signing-key <file>', 'instead: create the key that signs the archive, or rotate it')
+    .option('--signing-key <file>', 'instead of a report: create the key that signs the archive, or rotate it')
     .option('--lost-key <reason>', 'with --signing-key: replace a private key that is lost, and record why');
   for (const { flags, description } of more) init.option(flags, description);
   init
     .option('--yes', 'do not prompt: use the defaults')
-    .option('--offline', 'do not call the service: safe sections, and no checks')
+    .option('--offline', 'do not call the service: use only metrics that every organization has, and skip the checks')
     .option('--json', 'one JSON document on stdout; does not prompt')
     .details(`
 Lists the organizations that the key reaches, fetches their metric catalog (one metrics call), and writes sections that the
@@ -102,7 +108,7 @@ Exit codes: 0 no check failed, warnings are allowed; 1 a check failed; 2 usage o
 
 Examples:
   docket doctor
-  docket doctor --catalog                          after a key was changed: which metrics may it read?
+  docket doctor --catalog                          after a change of keys: checks that they can read the metrics
   docket doctor --json | jq '.findings[] | select(.state != "ok")'`)
     .action(async (flags) => (await import('../commands/doctor.ts')).doctor(flags, io));
 
@@ -111,7 +117,7 @@ Examples:
     .description('Run the sandbox of the Compliance Service alone; prints its URL and keys')
     .option(
       '--host <host>',
-      'address to listen on; any other than loopback shows the keys to everybody who reaches it',
+      'address to listen on; unless it is loopback, everybody who can connect sees the keys',
       '127.0.0.1',
     )
     .option('--port <port>', 'port to listen on; 0: any free port', '8600')
@@ -123,12 +129,15 @@ Examples:
     .option('--dump <file>', 'write the history as NDJSON and exit')
     .option('--mail <dir>', 'also run a mail server that stores each message as a file there')
     .option('--mail-port <port>', 'port of that mail server; 0: any free port', '1025')
-    .option('--redis', 'also start a Redis, on port 6379 if it is free, removed on exit; REDIS_URL if it is set')
+    .option(
+      '--redis',
+      'also start a Redis, on port 6379 if it is free, and remove it on exit; if REDIS_URL is set, use that one',
+    )
     .option('--json', 'one JSON document on stdout: URL, organizations, keys and companion services')
     .details(`
 Environment: LOG_LEVEL; REDIS_URL with --redis
 
-Exit codes: 0 it was stopped; 1 failed; 2 usage or configuration
+Exit codes: 0 stopped; 1 failed; 2 usage or configuration
 
 Examples:
   docket sandbox                                  the service on http://127.0.0.1:8600

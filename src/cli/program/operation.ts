@@ -11,13 +11,13 @@ export function addOperationCommands(program: DocketCommand, io: CommandIo): voi
   program
     .command('budget')
     .description(
-      'Show the rate-limit state of each API key: free tokens, calls in flight, waiting, blocked, 429s, slowed',
+      'Show the rate-limit state of each API key: free tokens, calls in flight and waiting, blocks, 429s, reductions',
     )
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
 Reads Redis and the organizations of DOCKET_JOBS; makes no call and spends no token. Keys are named by their fingerprints.
-After a 429 a key has fewer tokens for some windows: the limit is the current one, "slowed until" the end of the reduction.
+After a 429 a key has fewer tokens for some windows: FREE shows the reduced limit, SLOWED UNTIL the end of the reduction.
 
 Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL; the organizations' keys
 
@@ -25,13 +25,13 @@ Example:
   docket budget --json`)
     .action(async (flags) => (await import('../commands/budget.ts')).budget(flags, io));
 
-  const tokens = program.command('tokens').description('Tokens of the admin route');
+  const tokens = program.command('tokens').description('Create, list and revoke tokens of the admin route');
   tokens
     .command('create')
     .description('Create a token, add its hash to DOCKET_ADMIN_TOKENS and print it once')
     .requiredOption('--name <name>', 'name of the token; appears in the audit log')
     .choice('--role <role>', 'viewer: read-only; operator: also triggers and decides', ['viewer', 'operator'], 'viewer')
-    .option('--org <org...>', 'its organizations; default: all')
+    .option('--org <org...>', 'organizations that the token can access; default: all')
     .option('--expires <when>', 'last day it is accepted (UTC): YYYY-MM-DD, or days from today, e.g. 90d')
     .option('--by <name>', 'who creates it; default: the user of this shell')
     .option('--json', 'one JSON document on stdout, with the token')

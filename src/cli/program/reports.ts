@@ -35,13 +35,15 @@ Examples:
 
   program
     .command('catalog')
-    .description('List the metrics that an organization may read: unit, history, what they are grouped and filtered by')
-    .argument('[words...]', 'words to search for; the id of a metric or dimension shows all of it')
+    .description(
+      'List the metrics that an organization may read, with unit, history, and the dimensions that group and filter them',
+    )
+    .argument('[words...]', 'words to search for; the id of a metric or dimension prints its details')
     .option('--org <org>', 'organization; needed if there are several')
     .option('--json', 'one JSON document on stdout')
     .details(`
-With REDIS_URL set, uses the catalog that the workers have cached in the last hour. Without one it makes one metrics call,
-within the budget of the API key.
+With REDIS_URL set, it uses the catalog that the workers have cached in the last hour. If there is none, it makes one metrics
+call, within the budget of the API key.
 
 Environment: COMPLIANCE_API_URL, DOCKET_JOBS, REDIS_URL, LOG_LEVEL; the organization's key
 
@@ -49,7 +51,7 @@ Exit codes: 0 something was found; 1 nothing matches, or the catalog cannot be f
 
 Examples:
   docket catalog
-  docket catalog rfis seconds            what contains both words
+  docket catalog rfis seconds            all that contain both words
   docket catalog profiles.approval_rate  one metric
   docket catalog --org acme --json | jq '.metrics[] | select(.current).id'`)
     .action(async (words, flags) => (await import('../commands/catalog.ts')).catalog(words, flags, io));
@@ -57,12 +59,12 @@ Examples:
   program
     .command('new')
     .description('Write a new report from a recipe, with the metrics that its organization may read')
-    .argument('<name>', '<org>/<report>; the organization exists already')
-    .addOption(new Option('--from <recipe>', 'what to start from').choices(RECIPE_NAMES).makeOptionMandatory())
-    .option('--title <text>', 'title; default: the recipe’s')
-    .option('--to <address...>', 'recipients, which org.yaml allows; default: the first address that it names')
+    .argument('<name>', '<org>/<report>; the organization must exist')
+    .addOption(new Option('--from <recipe>', 'recipe to start from').choices(RECIPE_NAMES).makeOptionMandatory())
+    .option('--title <text>', 'title; default: the title of the recipe')
+    .option('--to <address...>', 'recipients, which org.yaml must allow; default: the first address in org.yaml')
     .option('--owner <address>', 'who is notified when a run fails; default: the first recipient')
-    .option('--offline', 'do not fetch the catalog: only metrics that every organization has')
+    .option('--offline', 'do not fetch the catalog: use only metrics that every organization has')
     .option('--json', 'one JSON document on stdout')
     .details(`
 Recipes:
@@ -70,8 +72,8 @@ ${Object.entries(RECIPES)
   .map(([name, { summary }]) => `  ${name.padEnd(13)} ${summary}`)
   .join('\n')}
 
-The file has no errors for \`docket check\`, comments that explain it, and lists further metrics. It overwrites nothing. \`docket
-init\` creates the organization.
+The file passes \`docket check\`. Its comments explain each part and list further metrics. No file is overwritten. \`docket
+init\` creates organizations.
 
 Environment: DOCKET_JOBS, LOG_LEVEL; without --offline also COMPLIANCE_API_URL, REDIS_URL and the organization's key
 
@@ -89,15 +91,15 @@ Examples:
     .option('--offline', 'do not fetch the organizations’ metric catalogs')
     .choice(
       '--format <format>',
-      'github: annotations of a pull request; sarif: for code scanning',
+      'output format; github: annotations of a pull request; sarif: for code scanning',
       ['text', 'json', 'github', 'sarif'],
       'text',
     )
-    .option('--json', 'one JSON document on stdout, as --format json')
+    .option('--json', 'one JSON document on stdout; the same as --format json')
     .details(`
-Each error has its place, as file:line:column, the line of the file with a mark below, what is expected, and what to do. A mistake in
-the YAML, such as a tab or a text without quotes, does not hide the errors behind it. With --json each error has file, line,
-column, end, path, code, expected, got and next.
+Each error is printed with its position (file:line:column), the marked line, what is expected and what to do. A mistake in the
+YAML, such as a tab or missing quotes, does not hide later mistakes. With --json each error has file, line, column, end, path,
+code, expected, got and next.
 
 A secret or a destination outside the report's organization is an error; with DOCKET_REPORT_SCOPE=warn it is a warning.
 
@@ -120,7 +122,8 @@ Examples:
     .option('--period <period>', 'instead of the definition’s period')
     .option('--json', 'one JSON document on stdout')
     .details(`
-With REDIS_URL set, shows the rate-limit state of the key, and fetches the metric catalog only if the workers have not cached it.
+With REDIS_URL set, it also shows the rate-limit state of the key, and fetches the metric catalog only if the workers have not
+cached it.
 
 Environment: COMPLIANCE_API_URL, DOCKET_JOBS, REDIS_URL, LOG_LEVEL; the organization's key
 
@@ -134,16 +137,16 @@ Examples:
     .description('Create a report’s e-mail and files for review, without sending')
     .argument('<report>', '<org>/<report>')
     .option('--period <period>', 'instead of the definition’s period, e.g. previous_month, 2026-10')
-    .option('--unfinished', 'with days in --period that are not over: the figures so far')
+    .option('--unfinished', 'allow a --period that is not over: its figures so far')
     .option('--out <dir>', 'output folder; default: out/preview/<org>/<report>/<period>')
     .option('--open', 'open the e-mail in the browser')
     .option('--sample', 'sample data from the sandbox: no call to the service, no key or password needed')
-    .option('--value <value>', 'of a report with split: only the pack of this value')
+    .option('--value <value>', 'for a report with `split`: only the pack of this value')
     .option('--json', 'one JSON document on stdout')
     .details(`
 Without --sample it makes the same calls as \`docket run --no-deliver\`. In addition to the output of a run (files, mail.html
-and mail.txt as sent, the manifest) it writes the e-mail with inline images, for a browser: preview.html is the first body
-of the deliveries, preview-full.html, preview-summary.html and preview-notice.html are those that the deliveries use.
+and mail.txt as sent, the manifest) it writes the e-mail with inline images, for a browser: preview.html has the body of the
+first delivery; preview-full.html, preview-summary.html and preview-notice.html have the bodies that the deliveries use.
 
 Environment: DOCKET_JOBS, DOCKET_TEMPLATES, LOG_LEVEL; without --sample also COMPLIANCE_API_URL, REDIS_URL and the organization's secrets
 
@@ -160,11 +163,11 @@ Examples:
     .option('--base <revision>', 'compare with DOCKET_JOBS in this revision of Git instead; needs no Redis')
     .choice(
       '--format <format>',
-      'markdown: the text of a comment on a pull request',
+      'output format; markdown: for a comment on a pull request',
       ['text', 'json', 'markdown'],
       'text',
     )
-    .option('--json', 'one JSON document on stdout, as --format json')
+    .option('--json', 'one JSON document on stdout; the same as --format json')
     .details(`
 Compares DOCKET_JOBS with the active definitions of the schedulers of REDIS_URL. Changes nothing and spends no metrics call,
 except for metric catalogs that the workers have not cached. With --base, the number of calls is shown if the catalogs can be
@@ -184,7 +187,7 @@ Examples:
   program
     .command('schedule')
     .description('List the next slots of the scheduled reports, in UTC and in their own time zone')
-    .argument('[report]', '<org>/<report>; default: all of DOCKET_JOBS')
+    .argument('[report]', '<org>/<report>; default: all reports in DOCKET_JOBS')
     .option('--count <n>', 'slots per report', '5')
     .wide()
     .option('--json', 'one JSON document on stdout')
@@ -200,22 +203,24 @@ Examples:
 
   program
     .command('forecast')
-    .description('Forecast when the reports of the next hours are delivered, which are late, and when a key is full')
-    .option('--key <key>', 'only of this API key: its fingerprint, or the beginning of it')
-    .option('--org <org>', 'only of this organization; others on its key are simulated, too')
+    .description(
+      'Forecast when the reports of the next hours go out, which will be late, and when an API key is fully used',
+    )
+    .option('--key <key>', 'only of this API key: its fingerprint, or the first characters of it')
+    .option('--org <org>', 'only of this organization; others with the same key are simulated, too')
     .option('--from <when>', 'start of the window: a day, or an instant with its zone; default: now')
     .option('--hours <n>', 'length of the window, at most 168', '24')
     .option('--require-complete', 'exit with 1 if the calls of a report are not known')
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-Simulates the slots of DOCKET_JOBS on a virtual clock, with the catalogs that the workers have cached in the last hour. Makes no
-call and takes no token. Each key begins with all its tokens. Runs on demand, backfills, corrected editions and failures are not
-counted, and what is assumed is printed. Times on a terminal count from the slot.
+Simulates the slots of DOCKET_JOBS on a virtual clock, with the catalogs that the workers have cached in the last hour. It makes
+no call and takes no token. It assumes that each key has all its tokens at the start, leaves out runs on demand, backfills,
+corrected editions and failures, and prints its assumptions. On a terminal, times count from the slot.
 
 Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL; the organizations' keys
 
-Exit codes: 0 forecast, also with late reports; 1 a report is missing (--require-complete), or Redis cannot be reached;
+Exit codes: 0 forecast made, even if reports are late; 1 a report is missing (--require-complete), or Redis cannot be reached;
 2 usage or configuration
 
 Examples:

@@ -13,22 +13,25 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .description('List the recorded runs, newest first')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
-    .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
-    .option('--to <address>', 'only with deliveries to this address, or to those that contain the text; in any case')
+    .option('--match <text>', 'words in the id or title of the report, or in the id or name of its organization')
+    .option(
+      '--to <address>',
+      'only with deliveries to this address, or to addresses that contain this text; case does not matter',
+    )
     .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
-    .option('--error <text>', 'only with an error whose code has this part, e.g. smtp')
+    .option('--error <text>', 'only with an error whose code contains this text, e.g. smtp')
     .option(
       '--state <state...>',
       'only in these states: queued, running, waiting, done, partly_delivered, held, awaiting_approval, cancelled, failed, skipped',
     )
     .option('--since <instant>', 'only runs created since: 1h (ago), yesterday, 2026-11-01, 2026-11-01T08:00:00Z')
-    .option('--until <instant>', 'only runs created before: as --since')
+    .option('--until <instant>', 'only runs created before; in the forms of --since')
     .option('--after <cursor>', 'the next page: "next" of the previous page')
     .option('--limit <n>', 'maximum number of runs', '20')
     .wide()
     .option('--json', 'one JSON document on stdout: runs, and next for --after')
     .details(`
-Titles are searched where this machine has the definitions (DOCKET_JOBS), ids everywhere.
+Ids are always searched; titles only if this machine has the definitions (DOCKET_JOBS).
 
 Environment: REDIS_URL, DOCKET_JOBS, LOG_LEVEL
 
@@ -104,12 +107,13 @@ Example:
       .actor()
       .action(async (ids, flags) => (await import('../commands/runs/decide.ts')).decide(name, ids, flags, io));
   const MANY = `
-Several ids, or filters, print what is meant and ask; without a terminal, --confirm with the printed digest decides about exactly
-that. Those that have changed since are left out and listed. At most 500 at once.`;
+With several ids, or with filters, the command prints a preview and prompts. Without a terminal, repeat it with --confirm and the
+printed digest: it then decides about exactly what was printed. Items that have changed since are left out and listed. At most 500
+at once.`;
   decision('cancel', 'Cancel runs that have not ended, or that wait for people').details(`
 A waiting run ends at once. A running one is notified within two seconds, in any process, and stops before its next step; a
-message that is being sent is finished first. Deliveries that were made stay made and listed; \`docket runs retry\` continues
-with the others.
+message that is being sent is finished first. Completed deliveries are not affected; \`docket runs retry\` continues with the
+others.
 ${MANY}
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
@@ -122,7 +126,7 @@ Recipients who already have the files do not receive them again; the others rece
 unchanged: resolve them with \`docket deliveries resolve\`. A run that failed before its files were created starts again, with
 the definition and the period that it was triggered with; corrected definitions take effect with a new run. A waiting run
 begins its next attempt now.
-${MANY} A cancelled run is among them only with --state cancelled.
+${MANY} Filters include cancelled runs only with --state cancelled.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -132,7 +136,7 @@ Examples:
   decision('release', 'Deliver runs that are held because figures are missing').details(`
 Every missing figure is marked in the files; check them first, with \`docket runs get\`. A release never approves: a report with
 \`approval\` then waits for approval. An approval of incomplete figures needs no release.
-${MANY} Runs with a review are never among them.
+${MANY} Filters never include runs with a review.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -145,12 +149,15 @@ Example:
       .description(description)
       .argument('<id>', 'id of the run, or its first 8 digits or more')
       .requiredOption('--reason <text>', 'why; stored with the decision')
-      .option('--content <sha256>', 'the content that you have looked at: 8 to 64 hex digits; on a terminal: prompts')
+      .option(
+        '--content <sha256>',
+        'hash of the content that you have looked at, 8 to 64 hex digits; default: prompts on a terminal',
+      )
       .option('--json', 'one JSON document on stdout: the review');
   review('approve', 'Approve exactly what a run would deliver')
     .option('--again', 'approve it even if another run has delivered the period meanwhile; no prompt')
     .details(`
-Only people whom \`approval.by\` of the report names may do this. Sign in with a token: in DOCKET_TOKEN, or typed at the prompt.
+Only people in \`approval.by\` of the report may do this. Sign in with a token: in DOCKET_TOKEN, or typed at the prompt.
 When enough people have approved, a worker publishes and delivers the report. Until then, a comment or new figures void the
 approvals.
 If another run has delivered the period meanwhile, it prompts on a terminal; elsewhere, and with --json, it fails with
@@ -164,10 +171,10 @@ Example:
     .action(async (id, flags) =>
       (await import('../commands/reviews/decide-review.ts')).decideReview('approve', id, flags, io),
     );
-  review('reject', 'Reject what a run would deliver: it ends, or its figures are fetched again')
+  review('reject', 'Reject what a run would deliver: the run ends, or its figures are fetched again')
     .option('--refetch', 'fetch the figures again and review them again; default: the run ends')
     .details(`
-Only people whom \`approval.by\` of the report names may do this. Sign in with a token, as for \`docket runs approve\`. The owner of
+Only people in \`approval.by\` of the report may do this. Sign in with a token, as for \`docket runs approve\`. The owner of
 the report and the person who triggered the run get the reason by e-mail.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, LOG_LEVEL
@@ -182,16 +189,16 @@ Example:
     .command('delegate')
     .description('Name a deputy, who may approve a run in place of an approver')
     .argument('<id>', 'id of the run, or its first 8 digits or more')
-    .requiredOption('--to <person>', 'the deputy: a key of `people` in org.yaml, or a token or account there')
+    .requiredOption('--to <person>', 'the deputy: a key of `people` in org.yaml, or a token or account listed there')
     .requiredOption('--reason <text>', 'why; stored with the decision')
     .option('--from <approver>', 'the approver, as in `approval.by`; default: you')
     .option('--until <day>', 'the last day, YYYY-MM-DD; default: no end')
     .option('--json', 'one JSON document on stdout: the review')
     .details(`
-The approver may do this, and whom \`approval.may_delegate\` of the report names. Sign in with a token, as for \`docket runs
-approve\`. Approver and deputy share one seat: one of them approves. The deputy gets a notice, and packs print "X for Y".
-Nobody who triggered the run, wrote a printed comment or added a recipient can be the deputy, and a deputy names no other one.
-Only people count who were in \`people\` when the run was triggered. Recipients that wait for approval have deputies as well.
+The approver may do this, and everybody in \`approval.may_delegate\` of the report. Sign in with a token, as for \`docket runs
+approve\`. Approver and deputy count as one: only one of them can approve. The deputy gets a notice, and packs print "DEPUTY for
+APPROVER". Nobody who triggered the run, wrote a printed comment or added a recipient can be the deputy, and a deputy cannot name
+another one. The deputy must have been in \`people\` when the run was triggered. Deputies may also approve added recipients.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -201,10 +208,10 @@ Example:
 
   program
     .command('comment')
-    .description('Comment the figures of a run before it is delivered')
+    .description('Comment on the figures of a run before it is delivered')
     .argument('<id>', 'id of the run, or its first 8 digits or more')
     .option('--section <section>', 'id of the section; default: the whole report')
-    .option('--value <value>', 'of a report with `split`: only in the pack of this value')
+    .option('--value <value>', 'for a report with `split`: only in the pack of this value')
     .addOption(new Option('--file <path>', 'a text file; - reads standard input').conflicts(['text', 'withdraw']))
     .addOption(new Option('--text <text>', 'the comment itself').conflicts(['file', 'withdraw']))
     .addOption(new Option('--withdraw', 'remove the comment').conflicts(['file', 'text']))
@@ -213,7 +220,7 @@ Example:
 The comment is printed in the workbook, the PDF and the e-mail, with its author. Plain text with paragraphs, lists (- or 1.),
 *emphasis* and **strong**, at most 4,000 characters. {{ onboarding.profiles.created }} prints a figure of the run; with .change,
 .previous, .status or .range at its end it prints the change, the figure before, the status or the usual range. Typed numbers
-that contradict the figures of the section give a warning. Approvals given before no longer count.
+that contradict the figures of the section give a warning. A new comment voids earlier approvals.
 
 With DOCKET_TOKEN the author is the person of the token, otherwise the user of this shell. Under \`four_eyes\`, an author cannot
 approve the run.
@@ -231,20 +238,23 @@ Examples:
     .description('List the deliveries of recent runs, of one run, or all that need a decision')
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
-    .option('--match <text>', 'words of the report’s id or title, or of its organization’s id or name')
-    .option('--to <address>', 'only with deliveries to this address, or to those that contain the text; in any case')
+    .option('--match <text>', 'words in the id or title of the report, or in the id or name of its organization')
+    .option(
+      '--to <address>',
+      'only with deliveries to this address, or to addresses that contain this text; case does not matter',
+    )
     .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
     .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--unknown', 'only those that may or may not have arrived, of all runs')
-    .option('--value <value>', 'of reports with `split`: only of the pack of this value, e.g. Retail')
+    .option('--value <value>', 'for reports with `split`: only of the pack of this value, e.g. Retail')
     .option('--after <cursor>', 'with --to, --match or --period, the next page: "next" of the previous page')
     .option('--limit <n>', 'number of runs, newest first; with --unknown, number of deliveries', '20')
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-With --to, --match or --period it answers who got what: deliveries in all states, with the period of the report, what they
-contain, when, and the answer of the server. A complete address means that one alone. Runs whose records have expired, or were
-lost with Redis, follow from the archive, for as long as it has them.
+With --to, --match or --period it shows who got what: deliveries in all states, with the period of the report, contents, time
+and the reply of the server. A complete address matches only itself. Runs whose records have expired, or were lost with Redis,
+are taken from the archive, as long as it has them.
 
 Environment: REDIS_URL, DOCKET_JOBS, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
@@ -257,24 +267,24 @@ Examples:
     .command('resolve')
     .description('Resolve a delivery that may have arrived, or was refused')
     .argument('[ids...]', 'ids of deliveries (see `docket deliveries`), or their first digits')
-    .option('--run <id>', 'all deliveries of this run that may have arrived, instead of one')
-    .option('--value <value>', 'with --run: those of the pack of this value; with --resend, refused ones as well')
+    .option('--run <id>', 'instead of ids: all deliveries of this run that may have arrived')
+    .option('--value <value>', 'with --run: only those of the pack of this value; with --resend also its refused ones')
     .many()
     .option('--sent', 'it has arrived: mark it as sent')
     .option('--resend', 'send it again, with the same Message-ID; nothing else of its run is sent')
     .option('--json', 'one JSON document on stdout')
     .actor()
     .details(`
-The decision, its author and reason are stored in the ledger, the archive and the audit log. A worker does the sending.
-${MANY} Of these, --sent is for those that may have arrived, --resend only for refused ones: what may have arrived is sent again
-one by one, each with its reason.
+The decision, its author and reason are stored in the ledger, the archive and the audit log. A worker sends the messages.
+${MANY} Of several deliveries, --sent marks those that may have arrived, and --resend sends only refused ones. What may have
+arrived is sent again one by one, each with its own reason.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
-  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "she has it, asked by phone"
+  docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --sent --reason "arrived, confirmed by phone"
   docket deliveries resolve 2f6c0e4d0c3b4a5f9a7e3d2c1b0a9f8e --resend --reason "not in her mailbox"
-  docket deliveries resolve --run 2f6c0e4d --sent --reason "all have it, asked by phone"
+  docket deliveries resolve --run 2f6c0e4d --sent --reason "all arrived, confirmed by phone"
   docket deliveries resolve --org acme --to @acme.example --resend --reason "mailboxes exist now"`)
     .action(async (ids, flags) => (await import('../commands/deliveries.ts')).resolve(ids, flags, io));
   addRecipientCommands(deliveries, io);
@@ -288,25 +298,25 @@ function addRecipientCommands(deliveries: DocketCommand, io: CommandIo): void {
     .argument('<run>', 'id of the run, or its first 8 digits or more')
     .requiredOption('--to <address>', 'who gets the files; the organization must allow the address')
     .option('--replaces <address>', 'the refused address that this one corrects: it is never retried')
-    .option('--target <name>', 'which e-mail delivery, e.g. 0-email, where the run has several')
+    .option('--target <name>', 'which e-mail delivery, e.g. 0-email, if the run has several')
     .requiredOption('--reason <text>', 'why; stored with the decision')
     .option('--json', 'one JSON document on stdout')
     .details(`
-The recipient gets the same files, in a message of their own. Whoever has them already, or may have them, is refused. A corrected
-edition goes to them as well. The definition stays as it is: the command shows the line to fix for later runs.
-In a report with \`approval\` as many people have to approve the recipient as the report, but not who added it (four_eyes). With
-DOCKET_TOKEN the owner of the token adds the recipient, otherwise the user of the shell.
+The recipient gets the same files in a separate message. An address that has the files, or may have them, is refused. A later
+corrected edition goes to this recipient as well. The definition is not changed: the command prints the line to correct for later
+runs. In a report with \`approval\`, a recipient needs as many approvals as the report; whoever added the recipient cannot approve
+(four_eyes). With DOCKET_TOKEN the owner of the token adds the recipient, otherwise the user of the shell.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
   docket deliveries send 2f6c0e4d --to ana@acme.example --replaces ana@acmee.example --reason "typing error"
-  docket deliveries send 2f6c0e4d --to audit@acme.example --reason "asked for by the auditors"`)
+  docket deliveries send 2f6c0e4d --to audit@acme.example --reason "requested by the auditors"`)
     .action(async (run, flags) => (await import('../commands/recipients.ts')).send(run, flags, io));
 
   for (const [name, what] of [
-    ['approve', 'Approve a recipient that was added to an approved run'],
-    ['reject', 'Reject a recipient that was added to an approved run: nothing is sent there'],
+    ['approve', 'Approve a recipient who was added to an approved run'],
+    ['reject', 'Reject a recipient who was added to an approved run: nothing is sent to them'],
   ] as const) {
     deliveries
       .command(name)
@@ -315,7 +325,7 @@ Examples:
       .requiredOption('--reason <text>', 'why; stored with the decision')
       .option('--json', 'one JSON document on stdout')
       .details(`
-Only people whom \`approval.by\` of the report names may do this. Sign in with a token: in DOCKET_TOKEN, or typed at the prompt.
+Only people in \`approval.by\` of the report may do this. Sign in with a token: in DOCKET_TOKEN, or typed at the prompt.
 
 Environment: DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
 

@@ -13,12 +13,12 @@ export function addRunCommands(program: DocketCommand, io: CommandIo): void {
       '--period <period>',
       'instead of the definition’s period, e.g. previous_month, 2026-Q3, 2026-10, 2026-W46, 2026-10-01..2026-10-15',
     )
-    .option('--unfinished', 'with days in --period that are not over: the figures so far')
-    .option('--value <value>', 'of a report with `split`: only the pack of this value, e.g. Retail')
+    .option('--unfinished', 'allow a --period that is not over: its figures so far')
+    .option('--value <value>', 'for a report with `split`: only the pack of this value, e.g. Retail')
     .option('--out <dir>', 'output folder; default: out/<org>/<report>/<period>')
     .option('--no-deliver', 'only create the files')
-    .option('--again', 'deliver again even if it was delivered for this period before; no prompt')
-    .option('--fresh', 'ignore cached answers, whatever max_age allows')
+    .option('--again', 'deliver again without a prompt, even if the period was delivered before')
+    .option('--fresh', 'ignore cached responses, even those that max_age allows')
     .addOption(
       new Option('--queue', 'enqueue it for the workers instead, and print the run id').conflicts(['out', 'fresh']),
     )
@@ -26,16 +26,17 @@ export function addRunCommands(program: DocketCommand, io: CommandIo): void {
     .option('--json', 'one JSON document on stdout')
     .details(`
 With REDIS_URL set, it shares one rate limiter per API key with the workers, and a run that delivers uses their ledger, archive
-and records: docket runs and docket deliveries list it. Without, a run that delivers starts a private Redis beside DOCKET_JOBS,
-as docket start --local does, and needs redis-server or valkey-server on the PATH; its files are in --out alone, and the archive
-records what was sent. --no-deliver needs no Redis. Beside busy workers on another Redis it may have to wait after a 429.
+and records: docket runs and docket deliveries list it. Without REDIS_URL, a run that delivers starts a private Redis beside
+DOCKET_JOBS, as docket start --local does, and needs redis-server or valkey-server on the PATH. Its files are only in --out; the
+archive records what was sent. --no-deliver needs no Redis. If workers use the key through another Redis, it may have to wait
+after a 429.
 
 A report that was delivered for this period before, by e-mail, SFTP, S3, webhook, Slack or Teams, is not delivered again by
-accident: on a terminal it prompts first; elsewhere, and with --json, it fails with already_delivered. --again forces it;
-DOCKET_REPEAT=allow never prompts.
+accident: on a terminal the command prompts first; elsewhere, and with --json, it fails with already_delivered. --again delivers
+without a prompt; DOCKET_REPEAT=allow turns the check off.
 
-A period that has not begun is refused. Days, or a month, week, quarter or year, that are not over need --unfinished; names such
-as current_month do not.
+A period that has not begun is refused. A period that is not over, such as the current month by its dates, needs --unfinished;
+names such as current_month do not.
 
 Environment: COMPLIANCE_API_URL, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE, DOCKET_SIGNING_KEY, DOCKET_REPEAT,
 DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE, REDIS_URL, LOG_LEVEL; SMTP_URL and
@@ -58,36 +59,36 @@ Examples:
       'all',
     )
     .option('--concurrency <n>', 'number of runs at the same time in this process', '4')
-    .option('--grace <time>', 'how long running runs may take to finish when it stops, e.g. 45s or 5m', '10s')
+    .option('--grace <time>', 'how long active runs may take to finish when the process stops, e.g. 45s or 5m', '10s')
     .option('--require-durable', 'refuse a Redis that does not log each write (appendonly yes), instead of a warning')
-    .option('--adopt', 'join Redis, archive and definitions of different deployments, once')
+    .option('--adopt', 'join Redis, archive and definitions of different deployments; needed once')
     .option('--local', 'start a private Redis for this machine, with data in .docket beside DOCKET_JOBS')
     .details(`
-On SIGTERM or Ctrl-C it accepts no new runs; running ones may finish within --grace. Unfinished runs are put back within three
-more seconds, and continue in another process or at the next start, without spending an attempt or repeating a call. The
+On SIGTERM or Ctrl-C it accepts no new runs; active ones may finish within --grace. Unfinished runs go back to the queue within
+three more seconds, and continue in another process or at the next start, without spending an attempt or repeating a call. The
 supervisor's timeout (terminationGracePeriodSeconds, stop_grace_period) must be longer.
-While Redis is down it waits, at the start as well. Its log is text on a terminal, else one JSON object per line, also for the
-error that ends it (LOG_FORMAT).
-Definitions are reloaded when their files change, and on SIGHUP; an invalid one keeps its last good version.
+While Redis is down it waits, even at the start. It logs text on a terminal and one JSON object per line elsewhere, including
+the error that ends it (LOG_FORMAT).
+Definitions are reloaded when their files change, and on SIGHUP; an invalid one keeps its last valid version.
 
 Any number of processes of each role may share one Redis. A worker processes queued runs and delivers them; only workers need
 COMPLIANCE_API_URL, the keys and mail servers. A scheduler opens slots as they come due; an admin process serves the admin
 route and runs nothing. Each serves /healthz, /readyz and /metrics. docs/how-to/scale-out.md explains how many to run.
 
 --local needs redis-server or valkey-server on the PATH, and is refused with REDIS_URL. Commands without REDIS_URL on the same
-DOCKET_JOBS use this Redis. It belongs to no deployment; an archive that does is refused.
+DOCKET_JOBS use this Redis. It belongs to no deployment, so an archive that belongs to one is refused.
 
 Redis and the archive store the random id of their deployment. A start with two different ids, or with definitions that would
-remove most scheduled reports of a running deployment, is refused: a variable is wrong. --adopt starts it all the same: Redis
-takes the id of the archive, an archive without one takes that of Redis, and the definitions of this process become active.
-Stop the other processes first; the log and the audit log record what was joined.
+remove most scheduled reports of a running deployment, is refused: some variable is probably wrong. --adopt starts it anyway:
+Redis takes the id of the archive, an archive without one takes that of Redis, and the definitions of this process become
+active. Stop the other processes first; the log and the audit log record what was joined.
 
 Environment: COMPLIANCE_API_URL, REDIS_URL, SMTP_URL, MAIL_FROM, DOCKET_JOBS, DOCKET_TEMPLATES, DOCKET_ARCHIVE,
 DOCKET_ARCHIVE_DAYS, DOCKET_SIGNING_KEY, DOCKET_SECRET_FOLDERS, DOCKET_REQUIRE_DESTINATIONS, DOCKET_REPORT_SCOPE,
 DOCKET_ADMIN_HOST, DOCKET_ADMIN_PORT, DOCKET_ADMIN_TOKENS, DOCKET_OIDC_…, LOG_LEVEL; and the variables of the
 organizations' secrets
 
-Exit codes: 0 it was stopped; 1 Redis or another part failed; 2 usage, configuration, or a conflict of deployments
+Exit codes: 0 stopped; 1 Redis or another part failed; 2 usage, configuration, or a conflict of deployments
 
 Examples:
   COMPLIANCE_API_URL=https://api.example.com SMTP_URL=smtps://mail.example.com MAIL_FROM=reports@acme.example docket start
@@ -103,20 +104,20 @@ Examples:
     .requiredOption('--from <period>', 'first period: a day, week, month, quarter or year, e.g. 2026-01 or 2026-W03')
     .requiredOption('--to <period>', 'last period, e.g. 2026-09')
     .option('--deliver', 'deliver the runs; default: only archive them')
-    .option('--again', 'new runs even for periods that were backfilled or delivered before')
+    .option('--again', 'make new runs even for periods that were backfilled or delivered before')
     .option('--yes', 'enqueue more than 20 runs without a prompt')
     .option('--by <name>', 'who requests it; default: the user of this shell')
     .wide()
     .option('--json', 'one JSON document on stdout')
     .details(`
-Current counts that are not read every day have no history: they are undefined in these runs; the command lists their sections.
+Current counts without daily readings have no history: they are undefined in these runs, and the command lists their sections.
 
-It first prints the number of runs, of their calls, and the minutes that these take at the limit of the API key. Above 20 runs
-it prompts on a terminal; elsewhere, and with --json, it needs --yes.
+It first prints how many runs and calls it needs, and how many minutes the calls take at the limit of the API key. For more than
+20 runs it prompts on a terminal; elsewhere, and with --json, it needs --yes.
 
-Enqueues one run per period of the report's own kind (previous_month: months) for the workers, at the lowest priority:
-on-demand and scheduled runs and their calls come first. It uses the current definition. Repeating a backfill finds its runs;
-after a correction of the definition, --again creates new ones.
+Enqueues one run for each period of the report's kind (months for previous_month), at the lowest priority: on-demand and
+scheduled runs and their calls come first. It uses the current definition. A repeated backfill finds its earlier runs; after a
+change of the definition, --again creates new ones.
 With --deliver, periods that another run has delivered before are skipped and listed; --again or DOCKET_REPEAT=allow sends
 them as well.
 

@@ -13,27 +13,27 @@ import { readFileSync } from 'node:fs';
 export const RECIPES = {
   'weekly-kpi': {
     title: 'Weekly compliance KPIs',
-    summary: 'the figures of the week before, Mondays at eight',
+    summary: 'the figures of the previous week, on Mondays at eight',
   },
   'board-pack': {
     title: 'Compliance board pack',
-    summary: 'the month before for the board, on the first at seven',
+    summary: 'the previous month for the board, on the first of the month at seven',
   },
   'approved-pack': {
     title: 'Compliance board pack',
-    summary: 'the board pack, sent when it is commented and approved',
+    summary: 'the board pack, sent once it has comments and an approval',
   },
   backlog: {
     title: 'Compliance backlog',
-    summary: 'what waits for somebody now, each working day at seven',
+    summary: 'open work as of now, each business day at seven',
   },
   desks: {
     title: 'Compliance by desk',
-    summary: 'a pack for each group of profiles, with its own figures only, Mondays at eight',
+    summary: 'a pack for each group of profiles, with only its own figures, on Mondays at eight',
   },
   export: {
     title: 'Compliance figures',
-    summary: 'raw values of the day before as CSV for programs, daily at five',
+    summary: 'raw values of the previous day as CSV for programs, daily at five',
   },
 } as const;
 export type RecipeName = keyof typeof RECIPES;

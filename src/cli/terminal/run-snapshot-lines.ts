@@ -58,7 +58,7 @@ function stateLine({ state, attempts, until, error, calls }: RunRecord, now: num
     case 'queued':
       return ['queue', 'waiting for a worker'];
     case 'running':
-      return ['start', `try ${attempts}`];
+      return ['start', `attempt ${attempts}`];
     case 'waiting':
       return ['snooze', `${formatSecondsUntil(until ?? now, now)}: ${error?.message ?? 'waiting for the rate limit'}`];
     default:

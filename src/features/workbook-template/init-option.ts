@@ -4,7 +4,7 @@ import type { InitOption } from '../../cli/io.ts';
 export const initOption: InitOption = {
   name: 'workbook',
   flags: '--workbook <file>',
-  description: 'instead: write a starter template for the workbook of a report, to design in Excel',
+  description: 'instead of a report: write a starter template for the workbook of a report, to design in Excel',
   report: '; with --workbook: <org/report>',
   details: `
 With --workbook it writes one .xlsx file: a front sheet whose cells have names, and a sheet with a table for each section.

@@ -66,10 +66,10 @@ export async function diff(flags: DiffFlags, io: CommandIo): Promise<void> {
     for (const diagnostic of diagnostics) print.printStatus(formatDiagnostic(diagnostic));
   }
   for (const name of unreadable)
-    print.printStatus(`${name}: the version before cannot be read; its differences are not shown`);
+    print.printStatus(`${name}: the previous version cannot be read; the differences are not shown`);
   for (const why of unknown) print.printStatus(`calls are unknown: ${why}`);
   if (format === 'text' && diagnostics.length > 0)
-    print.printNext([{ command: 'docket check', why: 'all errors, with their places' }]);
+    print.printNext([{ command: 'docket check', why: 'lists all errors with their positions' }]);
   io.exitCode = diagnostics.length === 0 ? 0 : 1;
 }
 

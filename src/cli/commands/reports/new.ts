@@ -82,7 +82,7 @@ const peopleWhoSignIn = ({ people = {} }: LoadedOrg['settings']): readonly strin
     .map(({ id }) => id);
 
 function nextSteps(commands: readonly string[], name: RecipeName): string {
-  const comments = ['all errors, after a change', 'shows it with sample data', `other metrics for the ${name}`];
+  const comments = ['checks it, after a change', 'shows it with sample data', `lists other metrics for the ${name}`];
   const width = Math.max(...commands.map((command) => command.length));
   return commands.map((command, index) => `  ${command.padEnd(width)}   # ${comments[index] ?? ''}`).join('\n');
 }

@@ -26,9 +26,9 @@ const TITLES: Readonly<Partial<Record<DiagnosticCode, string>>> = {
   'catalog.not_allowed': 'not possible with the catalog of the organization',
   'workbook.invalid': 'a workbook that cannot be filled',
   'workbook.external': 'content outside the workbook',
-  'workbook.unknown': 'asks for what the report does not have',
-  'workbook.ambiguous': 'not clear what belongs here',
-  'workbook.obstacle': 'in the way of a table that grows',
+  'workbook.unknown': 'refers to something that the report does not have',
+  'workbook.ambiguous': 'ambiguous: the figure to fill in is not clear',
+  'workbook.obstacle': 'blocks a table that grows',
   'workbook.not_followed': 'does not follow a table that grows',
   'workbook.unused': 'part of the report that the template does not show',
 };

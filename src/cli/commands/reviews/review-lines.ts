@@ -17,9 +17,9 @@ export function phaseSentence({ state, reviewers, record }: ReviewView): string 
     case 'incomplete':
       return need > 0
         ? 'Figures are missing. An approval accepts that; so does a release, which then waits for approval.'
-        : 'Figures are missing. A release delivers it as it is.';
+        : 'Figures are missing. A release delivers the run as it is.';
     case 'approval':
-      return `It waits for ${formatCounted(left, 'approval')}. May approve: ${reviewers.length === 0 ? 'nobody' : reviewers.join(', ')}.`;
+      return `It waits for ${formatCounted(left, 'approval')}. Who may approve: ${reviewers.length === 0 ? 'nobody' : reviewers.join(', ')}.`;
     case 'ready':
       return 'Its review is complete: a worker publishes and delivers it.';
     case 'sealed':

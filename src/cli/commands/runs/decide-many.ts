@@ -118,17 +118,17 @@ async function isConfirmed(
     print.printLine('Nothing to decide.');
     return false;
   }
-  print.printStatus(`${items.length} in all. Nothing has happened yet.`);
+  print.printStatus(`${items.length} in all. Nothing was changed yet.`);
   const next = {
     command: `docket ${command} --confirm ${digest} --reason ${quoted(flags.reason)}`,
-    why: 'decides about exactly these',
+    why: 'decides about exactly what is listed',
   };
   if (io.stdin.isTTY !== true || !isTerminal(io.stderr, io.env)) {
     print.printNext([next], { always: true });
     return false;
   }
   const { confirm } = await import('@clack/prompts');
-  const message = `Decide about these ${items.length}?`;
+  const message = items.length === 1 ? 'Decide about this one?' : `Decide about these ${items.length}?`;
   if ((await confirm({ message, initialValue: false, input: io.stdin, output: io.stderr })) === true) return true;
   print.printNext([next]);
   return false;

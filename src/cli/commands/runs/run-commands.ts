@@ -35,11 +35,12 @@ export function runCommands({
     case 'held':
       if (review !== undefined) return reviewCommands(record, review);
       // A run without its files cannot be released.
-      if (archived === undefined && archiveError === undefined) return [{ command: again(record), why: 'a new run' }];
+      if (archived === undefined && archiveError === undefined)
+        return [{ command: again(record), why: 'starts a new run' }];
       return [
-        { command: `docket runs get ${run}`, why: 'copies the files, to look at them first' },
+        { command: `docket runs get ${run}`, why: 'copies the files, so that you can look at them first' },
         { command: `docket runs release ${run} ${REASON}`, why: 'sends them as they are' },
-        { command: again(record), why: 'instead: a new run, which asks for the figures again' },
+        { command: again(record), why: 'or fetches the figures again, in a new run' },
       ];
     case 'awaiting_approval':
       return review === undefined ? [] : reviewCommands(record, review);
@@ -55,7 +56,7 @@ export function runCommands({
         ...retryCommands(record, retryScope(record, rows), archived !== undefined),
         ...(heldPacks(record).length === 0
           ? []
-          : [{ command: again(record), why: 'after a correction of `split`: a new run sends the held packs' }]),
+          : [{ command: again(record), why: 'after a correction of `split`: sends the held packs in a new run' }]),
         ...(isCorrectable(deliveries)
           ? [{ command: `docket corrections open ${run} ${REASON}`, why: 'if it was wrong: sends a corrected edition' }]
           : []),
@@ -83,14 +84,17 @@ function reviewCommands(record: RunRecord, { state }: ReviewView): readonly Next
   const run = record.id.slice(0, 8);
   const content = state.content === null ? '' : ` --content ${state.content.slice(0, CONTENT_DIGITS)}`;
   const [missing] = state.missingComments;
-  const look = { command: `docket runs get ${run} --review`, why: 'copies the files, to look at them first' };
-  const cancel = { command: `docket runs cancel ${run} ${REASON}`, why: 'instead: nothing is sent' };
+  const look = {
+    command: `docket runs get ${run} --review`,
+    why: 'copies the files, so that you can look at them first',
+  };
+  const cancel = { command: `docket runs cancel ${run} ${REASON}`, why: 'or ends it: nothing is sent' };
   switch (state.phase) {
     case 'comments':
       return [
         {
           command: `docket comment ${run} --section ${missing ?? ''} --file note.md`,
-          why: 'the comment that is missing',
+          why: 'writes the missing comment',
         },
         look,
         cancel,
@@ -103,16 +107,19 @@ function reviewCommands(record: RunRecord, { state }: ReviewView): readonly Next
           ? []
           : [
               { command: `docket runs approve ${run}${content} ${REASON}`, why: 'approves exactly this content' },
-              { command: `docket runs reject ${run}${content} ${REASON}`, why: 'sends it back' },
+              { command: `docket runs reject ${run}${content} ${REASON}`, why: 'rejects it' },
               {
                 command: `docket runs delegate ${run} --to "…" ${REASON}`,
-                why: 'names a deputy for you, or --from another approver',
+                why: 'names a deputy for you, or for another approver with --from',
               },
             ]),
         ...(state.phase === 'approval'
           ? []
           : [
-              { command: `docket runs release ${run} ${REASON}`, why: 'accepts the missing figures; approves nothing' },
+              {
+                command: `docket runs release ${run} ${REASON}`,
+                why: 'accepts the missing figures, without approving',
+              },
             ]),
         cancel,
       ];
@@ -132,25 +139,23 @@ function retryCommands(
   const command = `docket runs retry ${record.id.slice(0, 8)} ${REASON}`;
   if (scope === 'nothing' || scope === 'wait') return [];
   if (scope === 'deliveries') {
-    return [
-      { command, why: 'repeats the deliveries that failed for certain, with the same files; remove the cause first' },
-    ];
+    return [{ command, why: 'repeats the failed deliveries with the same files; remove the cause first' }];
   }
   if (record.state === 'cancelled' || hasFiles) return [{ command, why: 'continues it' }];
   return [
     { command, why: 'runs it again, with the same definition; remove the cause first' },
-    { command: again(record), why: 'instead, after a correction of the definition: a new run' },
+    { command: again(record), why: 'or, after a correction of the definition, starts a new run' },
   ];
 }
 
 function waitCommands({ org, report, id }: RunRecord, waitsFor: string | undefined): readonly NextCommand[] {
   switch (waitsFor) {
     case 'no_worker':
-      return [{ command: 'docket start --role worker', why: 'no worker process is running' }];
+      return [{ command: 'docket start --role worker', why: 'starts a worker: none is running' }];
     case 'pause':
       return [{ command: `docket resume ${org}/${report} ${REASON}`, why: 'ends the pause' }];
     case 'tokens':
-      return [{ command: 'docket budget', why: 'who uses the tokens of the key' }];
+      return [{ command: 'docket budget', why: 'shows who uses the tokens of the key' }];
     case 'retry':
     case 'other':
       return [

@@ -89,7 +89,7 @@ function undeliveredCommands(order: RunOrder, { receipts }: RunResult, archived:
         why: 'a worker sends the same files to the recipients who did not get them',
       }
     : { command: `${runAgainCommand(order)} --again`, why: 'sends it to all again: its files are not in the archive' };
-  return [...(failed ? [next] : []), { command: `docket runs show ${run}`, why: 'why, and what to do' }];
+  return [...(failed ? [next] : []), { command: `docket runs show ${run}`, why: 'shows why, and what to do' }];
 }
 
 /** The JSON document, in snake case like the API and the manifest. */

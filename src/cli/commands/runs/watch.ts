@@ -132,7 +132,7 @@ function printRunCommands({ id, state, files }: RunRecord, io: CommandIo): void 
   print.printNext([
     {
       command: `docket runs show ${shortId}`,
-      why: state === 'done' ? 'what happened, and who got it' : 'why, and what to do',
+      why: state === 'done' ? 'shows what happened, and who got it' : 'shows why, and what to do',
     },
     ...(files.length === 0 ? [] : [{ command: `docket runs get ${shortId}`, why: 'copies its files' }]),
   ]);

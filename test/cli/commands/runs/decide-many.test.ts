@@ -34,7 +34,7 @@ test('a filter only prints the matching runs, and the printed command decides ab
   const ids = await open(3, 'board');
   const filter = ['--org', 'acme', '--report', 'board', '--state', 'queued'];
   const preview = await command(['runs', 'cancel', ...filter, '--reason', 'by mistake']);
-  expect([preview.code, preview.stderr]).toEqual([0, expect.stringContaining('Nothing has happened yet.')]);
+  expect([preview.code, preview.stderr]).toEqual([0, expect.stringContaining('Nothing was changed yet.')]);
   expect((await bench.runs.get(ids[0] ?? ''))?.cancel).toBeNull();
   await open(4, 'board');
   await bench.runs.update(ids[2] ?? '', { state: 'running' });
