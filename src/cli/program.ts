@@ -15,8 +15,7 @@ import { hasColors, terminalWidth } from './terminal/style.ts';
 
 const HELP_FOOTER = `
 With --json a command prints one JSON document on standard output and nothing else; progress, remarks and logs go to
-standard error. An error is printed as {"error": {"code", "message", "expected", "got", "where", "next"}}, and as text on
-standard error.
+standard error. An error is {"error": {"code", "message", "expected", "got", "where", "next"}}, and text on standard error.
 
 Colours and progress bars need a terminal. NO_COLOR turns colours off, FORCE_COLOR turns them on for pipes as well.
 
@@ -41,9 +40,7 @@ Examples:
 export function createProgram(io: CommandIo): DocketCommand {
   const { stdout, stderr, env } = io;
   const program = new DocketCommand('docket')
-    .description(
-      'Runs report definitions on schedules, within the rate limit of the API, and delivers each report once.',
-    )
+    .description('Runs report definitions on schedules, within the API’s rate limit, and delivers each report once.')
     .version(version())
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .configureOutput({

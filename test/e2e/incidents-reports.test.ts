@@ -109,7 +109,7 @@ incident(
     page: async (operator) => {
       await operator.opens();
       // Five reports with the same cause are shown together.
-      await operator.reads(/^5 runs of the last 24 hours failed/);
+      await operator.reads(/^5 runs in the last 24 hours failed/);
       await operator.reads(/alerts\.gone/);
       await operator.reads(/of 5 reports/);
       await operator.repairs('correct the definitions', /Correct the definition/, () =>

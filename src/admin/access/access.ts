@@ -34,7 +34,7 @@ export interface Processes {
   readonly silent: readonly { readonly self: string; readonly roles: readonly string[] }[];
 }
 
-const KEY_UNKNOWN_MESSAGE = 'Its API key is not known to this process; the reason is shown to operators.';
+const KEY_UNKNOWN_MESSAGE = 'This process does not have its API key. Operators can see the reason.';
 
 /** Creates the access of a principal. Does not call any service yet. */
 export const createAccess = (services: AdminServices, principal: Principal) => ({

@@ -89,7 +89,7 @@ export const scheduledSchema = slotSchema
     org: z.string().meta({ example: 'acme' }),
     report: z.string().meta({ example: 'weekly' }),
     title: z.string(),
-    paused: z.boolean().describe('The report or its organization is paused now: the run waits until it is resumed.'),
+    paused: z.boolean().describe('The report or its organization is paused: the run waits until it is resumed.'),
   })
   .meta({ id: 'ScheduledSlot' });
 export type SlotEntry = z.infer<typeof scheduledSchema>;
@@ -108,16 +108,16 @@ export const validationSchema = z
             .string()
             .optional()
             .describe(
-              'Stable code of the kind of fault, e.g. field.unknown. definition.over_limit: reading the text would take too long or too much memory; it was given up.',
+              'Stable code of the kind of error, e.g. field.unknown. definition.over_limit: reading the text would take too long or too much memory, so Docket stopped.',
             ),
         }),
       )
       .readonly()
-      .describe('All at once, as `docket check` prints them; line and column from 1.'),
+      .describe('All errors and warnings, as `docket check` prints them; line and column count from 1.'),
     unchecked: z
       .string()
       .nullable()
-      .describe('Why what it asks was not compared with the metric catalog; null when it was, and when it has faults.'),
+      .describe('Why the text was not checked against the metric catalog; null if it was checked, or has errors.'),
   })
   .meta({ id: 'Validation' });
 type Validation = z.infer<typeof validationSchema>;

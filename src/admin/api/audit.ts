@@ -11,9 +11,9 @@ const entrySchema = z
     at: z.iso.datetime(),
     event: z.enum(AUDIT_EVENTS),
     who: z.string().describe('Name of the token or account, or of the user on the command line.'),
-    account: text.describe('Of sign-ins with a company account: its issuer and subject.'),
+    account: text.describe('For sign-ins with a company account: its issuer and subject.'),
     from: text.describe('IP address; null on the command line.'),
-    organization: text.describe('Null for what belongs to none: sign-ins and tokens.'),
+    organization: text.describe('Null for actions that belong to no organization: sign-ins and tokens.'),
     report: text,
     run: text,
     delivery: text,
@@ -28,14 +28,14 @@ const listRoute = createRoute({
   tags: ['Audit'],
   summary: 'List the audit log, newest first',
   description:
-    'The last 10,000 or so. Sign-ins and tokens belong to no organization and are told to an operator of all organizations alone.',
+    'About the last 10,000 entries. Sign-ins and tokens belong to no organization: only operators of all organizations see them.',
   security,
   request: {
     query: z.strictObject({
       org: orgSchema.optional(),
       event: z.enum(AUDIT_EVENTS).optional(),
       who: z.string().min(1).max(100).optional(),
-      after: z.string().regex(AUDIT_CURSOR_PATTERN, 'the `next` of the page before').optional(),
+      after: z.string().regex(AUDIT_CURSOR_PATTERN, 'the `next` of the previous page').optional(),
       limit: limitSchema(500, 50),
     }),
   },

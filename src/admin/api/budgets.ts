@@ -10,18 +10,18 @@ const count = z.int().min(0);
 const budgetSchema = z
   .object({
     key: z.string().describe('Fingerprint of the API key.'),
-    of: z.enum(['metrics', 'reads']).describe('Metrics calls and list reads each have tokens of their own.'),
-    organizations: z.array(z.string()).readonly().describe('Those that use the key and that the token may see.'),
-    calls: count.describe('Tokens at the full rate, in a window.'),
+    of: z.enum(['metrics', 'reads']).describe('Metrics calls and list reads have separate tokens.'),
+    organizations: z.array(z.string()).readonly().describe('Organizations with this key that the token may see.'),
+    calls: count.describe('Tokens per window at the full rate.'),
     window_ms: count,
-    limit: count.describe('Tokens there are in all now: fewer for some windows after a 429.'),
-    tokens: count.describe('Free now.'),
+    limit: count.describe('Tokens per window at present: fewer for some windows after a 429.'),
+    tokens: count.describe('Free tokens.'),
     in_flight: count,
     waiting: count.describe('Waiting calls.'),
-    blocked_until: z.iso.datetime().nullable().describe('No calls until then, after a 429.'),
-    slowed_until: z.iso.datetime().nullable().describe('When the full rate is back, if no other 429 comes.'),
-    throttled: count.describe('429s since the budget was last idle.'),
-    next_token_at: z.iso.datetime().describe('When a call that is requested now can expect its token.'),
+    blocked_until: z.iso.datetime().nullable().describe('No call is made before this instant, after a 429.'),
+    slowed_until: z.iso.datetime().nullable().describe('When the full rate returns, unless there is another 429.'),
+    throttled: count.describe('Number of 429s since the budget was last idle.'),
+    next_token_at: z.iso.datetime().describe('When a call that starts to wait now can expect its token.'),
   })
   .meta({ id: 'Budget' });
 
@@ -32,7 +32,7 @@ const route = createRoute({
   tags: ['Budgets'],
   summary: 'Show the budgets of the API keys',
   description:
-    'Asks Redis alone: no call is made and no token spent. For a chart ask every few seconds; nothing is kept.',
+    'Reads only Redis: no call is made and no token is spent. For a chart, request it every few seconds; Docket keeps no history.',
   security,
   responses: {
     200: jsonResponse(
@@ -44,7 +44,7 @@ const route = createRoute({
           .readonly()
           .describe('Organizations whose API key this process does not have.'),
       }),
-      'One for each key, and one for its list reads if there were any lately.',
+      'One for each key, and one for its list reads if there were any recently.',
     ),
     ...queryProblems,
   },

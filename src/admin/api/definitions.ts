@@ -20,14 +20,14 @@ const validateRoute = createRoute({
   tags: ['Definitions'],
   summary: 'Validate a definition',
   description:
-    'The text of the report’s file, which need not exist yet; at most 256 KiB, read within 1.5 s. Nothing is stored, and the Compliance Service is not called: the text is checked against the metric catalog if the workers hold one.',
+    'The text of the report’s file, which need not exist yet; at most 256 KiB, read within 1.5 s. Nothing is stored, and the Compliance Service is not called: the text is checked against the metric catalog if the workers have cached one.',
   security,
   request: {
     params: reportParams,
     body: { required: true, content: { 'application/yaml': { schema: z.string().meta({ example: 'version: 1' }) } } },
   },
   responses: {
-    200: jsonResponse(validationSchema, 'What was found; faults are an answer, not a problem.'),
+    200: jsonResponse(validationSchema, 'Errors and warnings. Even for an invalid definition the status is 200.'),
     ...problems,
   },
 });
@@ -39,9 +39,9 @@ const explainRoute = createRoute({
   path: '/api/reports/{org}/{report}/explain',
   operationId: 'explainReport',
   tags: ['Definitions'],
-  summary: 'What a run would ask, cost and send',
+  summary: 'Show the calls, cost and deliveries of a run',
   description:
-    'The document of `docket explain --json`. It goes by the metric catalog that the workers hold; where they hold none, it costs a token of the key to ask for it, which an operator alone may spend; for a viewer, and in a process that does not know the service, it is a conflict.',
+    'The document of `docket explain --json`. It uses the metric catalog that the workers have cached. If there is none, fetching it costs a token of the key, which only an operator may spend. For a viewer, and in a process without COMPLIANCE_API_URL, the response is then 409.',
   security,
   request: {
     params: reportParams,
@@ -51,7 +51,7 @@ const explainRoute = createRoute({
         .max(100)
         .transform(parsePeriodParameter)
         .optional()
-        .meta({ description: 'Another period than the definition’s.', type: 'string', example: '2026-10' }),
+        .meta({ description: 'Replaces the period of the definition.', type: 'string', example: '2026-10' }),
     }),
   },
   responses: {

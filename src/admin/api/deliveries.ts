@@ -36,9 +36,9 @@ const listRoute = createRoute({
   path: '/api/deliveries',
   operationId: 'listDeliveries',
   tags: ['Deliveries'],
-  summary: 'Deliveries, of the newest runs first',
+  summary: 'List deliveries, newest run first',
   description:
-    'A page tells the deliveries of so many runs (`limit`), so that it may have more rows, fewer or none; `next` tells whether there are more. With `state=unknown` it tells so many deliveries, those that wait longest for a decision first; with `run` all of that run. With `to`, `match` or `period` it tells who got what: each delivery has the period and the title of its report, and what it brings; those whose run Redis no longer has come last, from the archive, with `archived`. `run` is not allowed beside these.',
+    'A page has the deliveries of `limit` runs, so it can have more rows than `limit`, fewer or none; `next` says whether there are more. With `state=unknown`, `limit` counts deliveries, and those that wait longest for a decision come first. With `run`, the page has all deliveries of that run. With `to`, `match` or `period`, it shows who got what: each delivery has the period and title of its report, and its contents. Deliveries of runs that Redis no longer has come last, from the archive, with `archived`. `run` cannot be combined with these.',
   security,
   request: {
     query: z.strictObject({
@@ -53,7 +53,7 @@ const listRoute = createRoute({
         .max(200)
         .optional()
         .describe(
-          'Of reports with `split`: only those of the packs of this value. Not beside `to`, `match` or `period`.',
+          'For reports with `split`: only deliveries of the pack of this value. Cannot be combined with `to`, `match` or `period`.',
         ),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
@@ -62,7 +62,7 @@ const listRoute = createRoute({
   responses: {
     200: pageResponse({
       deliveries: z.array(receivedSchema).readonly(),
-      error: z.string().nullable().describe('Why deliveries that only the archive has are missing; null: none are.'),
+      error: z.string().nullable().describe('Why deliveries from the archive are missing; null if none are missing.'),
     }),
     ...lookupProblems,
   },
@@ -73,10 +73,10 @@ const oneRoute = createRoute({
   path: '/api/deliveries/{id}',
   operationId: 'getDelivery',
   tags: ['Deliveries'],
-  summary: 'One delivery',
+  summary: 'Show a delivery',
   security,
   request: { params: idParams },
-  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...lookupProblems },
+  responses: { 200: jsonResponse(deliverySchema, 'Its current state.'), ...lookupProblems },
 });
 
 const resolveRoute = createRoute({
@@ -86,7 +86,7 @@ const resolveRoute = createRoute({
   tags: ['Deliveries'],
   summary: 'Decide about a delivery that is unknown or was refused',
   description:
-    'sent: an unknown one has arrived. resend: an unknown or refused one is sent again, and no other delivery of its run.',
+    'sent: an unknown delivery has arrived. resend: an unknown or refused delivery is sent again, and no other delivery of its run.',
   security,
   request: {
     params: idParams,
@@ -94,7 +94,7 @@ const resolveRoute = createRoute({
       z.strictObject({ as: z.enum(['sent', 'resend']), reason: reasonSchema }).meta({ id: 'Resolution' }),
     ),
   },
-  responses: { 200: jsonResponse(deliverySchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
+  responses: { 200: jsonResponse(deliverySchema, 'Its new state.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
 });
 
 const resolveManyRoute = createRoute({
@@ -104,7 +104,7 @@ const resolveManyRoute = createRoute({
   tags: ['Deliveries'],
   summary: 'Decide about several deliveries of a run at once',
   description:
-    '`all`: those whose result is unknown; notices to the owner need no decision. Or these, by their full ids: sent for unknown ones, resend for unknown and refused ones. Changes all of them or none: 409 where the decision does not fit one, and where several unknown ones would be sent again: these are resent one by one. The run is reopened once.',
+    '`all`: the deliveries whose result is unknown, except notices to the owner, which need no decision. Otherwise the deliveries with these full ids: `sent` fits unknown ones, `resend` unknown and refused ones. Either all are changed or none: the response is 409 if the decision does not fit one of them, or if several unknown deliveries would be sent again. Resend those one by one. The run is reopened once.',
   security,
   request: {
     params: idParams,
@@ -121,8 +121,8 @@ const resolveManyRoute = createRoute({
   responses: {
     200: jsonResponse(
       z.object({
-        run: runSchema.describe('As it is now.'),
-        deliveries: z.array(deliverySchema).readonly().describe('Those that were decided, as they are now.'),
+        run: runSchema.describe('Its current state.'),
+        deliveries: z.array(deliverySchema).readonly().describe('The decided deliveries in their new state.'),
       }),
       'Decided.',
     ),

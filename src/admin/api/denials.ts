@@ -36,7 +36,7 @@ const changeSchema = z.strictObject({
     .string()
     .max(MAX_TEXT)
     .describe(
-      'One address or domain a line, or CSV with a header: `address`, and perhaps `reason`. `docket deny --file` takes longer ones.',
+      'One address or domain per line, or CSV with a header: `address` and optionally `reason`. `docket deny --file` accepts longer lists.',
     )
     .meta({ example: 'ana@acme.example' }),
   reason: reasonSchema,
@@ -51,8 +51,8 @@ const listRoute = createRoute({
   method: 'get',
   path: '/api/denied',
   operationId: 'listDenied',
-  summary: 'The deny list',
-  description: 'Who gets no mail from this deployment, oldest first. For principals of all organizations.',
+  summary: 'Show the deny list',
+  description: 'Addresses and domains that get no mail, oldest first. Only for principals of all organizations.',
   responses: { 200: listOf('The entries.'), ...filterProblems },
 });
 const denyRoute = createRoute({
@@ -62,26 +62,26 @@ const denyRoute = createRoute({
   operationId: 'denyRecipients',
   summary: 'Deny addresses and domains',
   description:
-    'They get no report and no notice, whatever names them. A domain covers no sub-domains. An entry that exists stays as it is. One bad line changes nothing.',
+    'They get no report and no notice, wherever they are named. A domain does not cover its sub-domains. Existing entries are not changed. If one line is invalid, nothing is changed.',
   request,
-  responses: { 200: listOf('Those that were added.'), ...mutationProblems },
+  responses: { 200: listOf('The entries that were added.'), ...mutationProblems },
 });
 const allowRoute = createRoute({
   ...shared,
   method: 'post',
   path: '/api/denied/remove',
   operationId: 'allowRecipients',
-  summary: 'Take addresses and domains off the deny list',
-  description: 'What was skipped meanwhile is not sent by itself: resend it.',
+  summary: 'Remove addresses and domains from the deny list',
+  description: 'Deliveries that were skipped meanwhile are not sent automatically: resend them.',
   request,
-  responses: { 200: listOf('Those that were removed.'), ...mutationProblems },
+  responses: { 200: listOf('The entries that were removed.'), ...mutationProblems },
 });
 const recipientRoute = createRoute({
   ...shared,
   method: 'get',
   path: '/api/recipients',
   operationId: 'findRecipient',
-  summary: 'What names an address, and what it got',
+  summary: 'Show where an address is named, and what was sent to it',
   request: {
     query: z.strictObject({
       of: z
@@ -89,17 +89,17 @@ const recipientRoute = createRoute({
         .trim()
         .min(3)
         .max(320)
-        .refine((text) => addressKey(text) !== undefined, 'one address, without a name beside it')
-        .meta({ description: 'A complete address, in any case.', example: 'ana@acme.example' }),
+        .refine((text) => addressKey(text) !== undefined, 'one address, without a display name')
+        .meta({ description: 'A complete address; case does not matter.', example: 'ana@acme.example' }),
       limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: 'Maximum number of runs.' }),
     }),
   },
   responses: {
     200: jsonResponse(
       z.object({
-        mentions: z.array(mentionSchema).readonly().describe('Definitions, allow-lists, people and list files.'),
-        deliveries: z.array(receivedSchema).readonly().describe('As `GET /api/deliveries?to=`, newest first.'),
-        next: z.string().nullable().describe('For `after` of `GET /api/deliveries?to=`.'),
+        mentions: z.array(mentionSchema).readonly().describe('Where the address is named.'),
+        deliveries: z.array(receivedSchema).readonly().describe('As in `GET /api/deliveries?to=`, newest first.'),
+        next: z.string().nullable().describe('Cursor for `after` of `GET /api/deliveries?to=`.'),
       }),
       'What was found in the visible organizations.',
     ),

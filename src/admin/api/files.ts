@@ -14,27 +14,24 @@ import { idOrPrefixSchema } from './schemas.ts';
 
 const filledWorkbookSchema = z
   .object({
-    template: z.string().describe('As the definition names it.').meta({ example: 'board.xlsx' }),
-    sha256: z.string().describe('Of the template, hex.'),
+    template: z.string().describe('The path in the definition.').meta({ example: 'board.xlsx' }),
+    sha256: z.string().describe('SHA-256 of the template, hex.'),
     defined_sha256: orNull(z.string()).describe(
-      'Of the file that the report was loaded with, where it was another: the template has changed since.',
+      'SHA-256 of the template that the report was loaded with, if the template has changed since.',
     ),
     tables: z
       .array(
         z.object({
           name: z.string(),
           sheet: z.string(),
-          range: z
-            .string()
-            .describe('As it is in the file, with its header and totals rows.')
-            .meta({ example: 'B5:I19' }),
+          range: z.string().describe('Range in the file, with header and totals rows.').meta({ example: 'B5:I19' }),
           section: z.string(),
-          rows: z.int().describe('Rows of data; 0: one empty row is left.'),
+          rows: z.int().describe('Rows of data. With 0, one empty row is left.'),
           columns: z
             .array(
               z.object({
                 header: z.string(),
-                bound: z.string().nullable().describe('What it got; null: its own formulas or cells.'),
+                bound: z.string().nullable().describe('What fills it; null: its own formulas or cells.'),
               }),
             )
             .readonly(),
@@ -43,7 +40,7 @@ const filledWorkbookSchema = z
       .readonly(),
     names: z.array(z.object({ name: z.string(), cell: z.string().meta({ example: 'Board!E3' }) })).readonly(),
   })
-  .meta({ id: 'FilledWorkbook', description: 'What of a workbook template was filled.' });
+  .meta({ id: 'FilledWorkbook', description: 'The parts of a workbook template that were filled.' });
 
 const fileSchema = z
   .object({
@@ -51,13 +48,13 @@ const fileSchema = z
     kind: z
       .enum(['file', 'mail', 'picture'])
       .describe(
-        'mail: `mail.html` and `mail.txt`, and `mail-<body>.html` and `.txt` of further bodies; picture: what the HTML shows as `cid:`.',
+        'mail: `mail.html` and `mail.txt`, and `mail-<body>.html` and `.txt` of further bodies. picture: an image that the HTML shows as `cid:`.',
       ),
     type: z.string().describe('Media type.'),
-    bytes: z.int().nullable().describe('null for parts of the mail.'),
-    sha256: z.string().nullable().describe('Hex; null for the mail of runs of older versions.'),
-    href: z.string().describe('Where it is downloaded.'),
-    workbook: orNull(filledWorkbookSchema).describe('null: it is not made from a workbook template.'),
+    bytes: z.int().nullable().describe('null for parts of the e-mail.'),
+    sha256: z.string().nullable().describe('SHA-256, hex; null for the e-mail of runs of older versions.'),
+    href: z.string().describe('Path to download it from.'),
+    workbook: orNull(filledWorkbookSchema).describe('null if the file is not made from a workbook template.'),
   })
   .meta({ id: 'File' });
 
@@ -79,12 +76,12 @@ const listRoute = createRoute({
   path: '/api/runs/{id}/files',
   operationId: 'listRunFiles',
   tags: ['Files'],
-  summary: 'The files that a run has made, and its e-mail',
-  description: 'Empty before the run has made them and after they have left the archive.',
+  summary: 'List the files of a run and its e-mail',
+  description: 'Empty before the run has created its files, and after they were deleted from the archive.',
   security,
   request: { params: idParams },
   responses: {
-    200: jsonResponse(z.object({ files: z.array(fileSchema).readonly() }), 'What its manifest names.'),
+    200: jsonResponse(z.object({ files: z.array(fileSchema).readonly() }), 'The files in the manifest of the run.'),
     ...lookupProblems,
   },
 });
@@ -96,7 +93,7 @@ const oneRoute = createRoute({
   tags: ['Files'],
   summary: 'Download a file',
   description:
-    'As it was sealed: a file that is not what its hash says ends before its length. The e-mail comes as a file as well; `…/preview` shows it.',
+    'The file exactly as archived. The download of a file that does not match its hash breaks off before the announced length. The parts of the e-mail are files as well; `…/preview` shows the e-mail.',
   security,
   request: {
     params: z.object({ id: idOrPrefixSchema, name: z.string().max(300).meta({ example: 'KPIs 2026-W46.xlsx' }) }),
@@ -109,11 +106,11 @@ const oneRoute = createRoute({
         'Content-Disposition': z.string().describe('`attachment`, with its name (RFC 6266).'),
         'Content-Length': z.string(),
         ETag: z.string().optional().describe('Its SHA-256, hex.'),
-        'Repr-Digest': z.string().optional().describe('The same (RFC 9530).'),
+        'Repr-Digest': z.string().optional().describe('The same hash in the form of RFC 9530.'),
       }),
       content: { 'application/octet-stream': { schema: z.string().meta({ format: 'binary' }) } },
     },
-    304: { description: 'The file that `If-None-Match` names.' },
+    304: { description: 'The file is the one in `If-None-Match`.' },
     400: PROBLEM_RESPONSES[400],
     ...lookupProblems,
   },
@@ -124,9 +121,9 @@ const zipRoute = createRoute({
   path: '/api/runs/{id}/files.zip',
   operationId: 'getRunFilesZip',
   tags: ['Files'],
-  summary: 'All files of a run as one zip',
+  summary: 'Download all files of a run as one zip',
   description:
-    'Under their names in the archive, without the e-mail. Each file is verified while it is read: a zip with a missing or changed file breaks off before its end. Larger than 4 GB: 422.',
+    'The files have their names from the archive; the e-mail is not included. Each file is verified while it is read: if one is missing or changed, the download breaks off before its end. More than 4 GB: 422.',
   security,
   request: { params: idParams },
   responses: {
@@ -142,15 +139,15 @@ const zipRoute = createRoute({
 export const bodySchema = z
   .enum(MAIL_BODY_NAMES)
   .optional()
-  .describe('Which of its bodies: `full-lists` is the full one with the rows of lists. Absent: that of `mail.html`.');
+  .describe('Body of the e-mail; `full-lists`: the full one with rows of lists. Default: that of `mail.html`.');
 
 const previewRoute = createRoute({
   method: 'get',
   path: '/api/runs/{id}/preview',
   operationId: 'getRunPreview',
   tags: ['Files'],
-  summary: 'The e-mail as a page of its own, its pictures inside',
-  description: 'Under a policy in which nothing runs, loads or links.',
+  summary: 'Show the e-mail as a page with inline images',
+  description: 'The content security policy forbids scripts, external resources and links.',
   security,
   request: { params: idParams, query: z.object({ body: bodySchema }) },
   responses: {

@@ -23,12 +23,12 @@ const route = createRoute({
   tags: ['Budgets'],
   summary: 'Forecast when reports are delivered',
   description:
-    'Simulates the slots of a window with cached catalogs, in a thread: no call is made and no token spent. The same answer is given for a minute.',
+    'Simulates the slots of a window with cached catalogs: no call is made and no token is spent. The response is cached for a minute.',
   security,
   request: {
     query: z.strictObject({
       org: orgSchema.optional(),
-      from: instantText.optional().meta({ description: 'Begin of the window; now when absent.' }),
+      from: instantText.optional().meta({ description: 'Start of the window; default: now.' }),
       hours: limitSchema(MAX_HOURS, 24).meta({ description: 'Length of the window.' }),
     }),
   },

@@ -6,9 +6,9 @@ import { jsonResponse, PROBLEM_RESPONSES } from './openapi-helpers.ts';
 const INFO = {
   title: 'Docket',
   description: [
-    'The admin route of Docket: run reports, look at runs, files and deliveries, decide, pause.',
-    'Every request wants `Authorization: Bearer <token>` (`docket tokens create`). A token sees its organizations alone: whatever belongs to another answers 404, whether it exists or not. A viewer looks; an operator acts as well.',
-    'Problems come as `application/problem+json` (RFC 9457) with a stable `code`. A method that a path does not have answers 405 with `Allow`.',
+    'The admin route of Docket: run reports, inspect runs, files and deliveries, decide about them, pause schedules.',
+    'Every request needs `Authorization: Bearer <token>` (`docket tokens create`). A token sees only its own organizations: anything of another organization is answered with 404, whether it exists or not. A viewer can read. An operator can also act.',
+    'Errors are `application/problem+json` (RFC 9457) with a stable `code`. A method that a path does not support is answered with 405 and `Allow`.',
   ].join('\n\n'),
 } as const;
 

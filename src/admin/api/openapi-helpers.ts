@@ -18,16 +18,16 @@ export const PROBLEM_RESPONSES = {
   400: problemResponse('The request cannot be read.'),
   401: problemResponse('No token, or one that is not accepted.'),
   403: problemResponse('The token is read-only, or the action did not come from a page of this site.'),
-  404: problemResponse('There is nothing here, or it belongs to another organization.'),
+  404: problemResponse('It does not exist, or belongs to another organization.'),
   409: problemResponse('The request conflicts with the current state, or the short id is ambiguous.'),
   413: problemResponse('The body is larger than 64 KiB.'),
   415: problemResponse('The body is not JSON.'),
   421: problemResponse('The host is not in `DOCKET_ADMIN_NAMES`.'),
   422: problemResponse('The request is not valid; `errors` says where.'),
-  429: problemResponse('Too many requests, or refused tokens; `Retry-After` says for how long.'),
-  500: problemResponse('A defect; the log of the server has the reason.'),
+  429: problemResponse('Too many requests, or too many refused tokens; `Retry-After` says how long to wait.'),
+  500: problemResponse('An unexpected error; the log of the server has the reason.'),
   503: problemResponse(
-    'Redis or the archive does not answer, or too many definitions are being checked; `Retry-After` says when to come back.',
+    'Redis or the archive does not answer, or too many definitions are being checked; `Retry-After` says when to try again.',
   ),
 } as const;
 
@@ -88,7 +88,7 @@ export const orgSchema = z
 export const reportSchema = z
   .string()
   .regex(ID_PATTERN, 'a report’s id')
-  .meta({ description: 'The report’s file, without its ending.', example: 'weekly' });
+  .meta({ description: 'Name of the report’s file without its extension.', example: 'weekly' });
 
 /** An instant as people write it. `instantOf` parses it. */
 export const instantText = z
@@ -103,12 +103,13 @@ export const partSchema = z.string().trim().min(1).max(200);
 /** Filters of listings that match a part of a value. */
 export const partFilters = {
   match: partSchema.optional().meta({
-    description: 'Words of the report’s id or title, or of its organization’s id or name, in any case.',
+    description:
+      'Words in the id or title of the report, or in the id or name of its organization; case does not matter.',
     example: 'weekly kpi',
   }),
   to: partSchema.optional().meta({
     description:
-      'Only with deliveries to this address, in any case, or to those that contain the text. A complete address means that one alone.',
+      'Only with deliveries to this address, or to addresses that contain this text; case does not matter. A complete address matches only itself.',
     example: 'board@acme.example',
   }),
   period: partSchema.optional().meta({
@@ -144,21 +145,18 @@ export const limitSchema = (most: number, normal: number) =>
 /** The `next` of the previous page. */
 export const cursorSchema = z
   .string()
-  .regex(/^a?\d{1,16}-[0-9a-f]{32}$/, 'the `next` of the page before')
-  .meta({ description: '`next` of the page before.' });
+  .regex(/^a?\d{1,16}-[0-9a-f]{32}$/, 'the `next` of the previous page')
+  .meta({ description: '`next` of the previous page.' });
 
 /** The `next` of a page. */
-const nextSchema = z
-  .string()
-  .nullable()
-  .describe('Given back as `after`, it continues the listing; null: these are the last.');
+const nextSchema = z.string().nullable().describe('Send it as `after` to get the next page; null on the last page.');
 
 const pageHeaders = z.object({
   Link: z.string().optional().describe('`rel="next"`: the next page, if there is one.'),
 });
 
 /** A page of rows as JSON, with its `next`. */
-export const pageResponse = <Rows extends z.ZodRawShape>(rows: Rows, description = 'A page of them.') => ({
+export const pageResponse = <Rows extends z.ZodRawShape>(rows: Rows, description = 'A page of the list.') => ({
   ...jsonResponse(z.object({ ...rows, next: nextSchema }), description),
   headers: pageHeaders,
 });
@@ -179,5 +177,5 @@ export const reasonSchema = z
   .min(1)
   .max(500)
   .regex(/^\P{Cc}*$/u, 'one line')
-  .meta({ description: 'Why; kept with the decision.', example: 'She has it, asked by phone.' });
+  .meta({ description: 'Why; stored with the decision.', example: 'Arrived, confirmed by phone.' });
 export const reasonBody = z.strictObject({ reason: reasonSchema }).meta({ id: 'Reason' });

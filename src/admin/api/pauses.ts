@@ -18,10 +18,10 @@ const listRoute = createRoute({
   path: '/api/pauses',
   operationId: 'listPauses',
   tags: ['Pauses'],
-  summary: 'What is paused',
+  summary: 'List the pauses',
   security,
   responses: {
-    200: jsonResponse(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses that stand.'),
+    200: jsonResponse(z.object({ pauses: z.array(pauseSchema).readonly() }), 'All pauses in force.'),
     ...queryProblems,
   },
 });
@@ -31,17 +31,17 @@ const body = jsonRequestBody(reasonBody);
 const pausing = {
   ...shared,
   description:
-    'Scheduled runs wait; runs on demand are made. What is paused already stays so, with the reason that was given first.',
-  responses: { 200: jsonResponse(pauseSchema, 'The pause that stands.'), ...mutationProblems },
+    'Scheduled runs wait; runs on demand still start. An existing pause is not changed and keeps its first reason.',
+  responses: { 200: jsonResponse(pauseSchema, 'The pause in force.'), ...mutationProblems },
 };
 const resuming = {
   ...shared,
   description:
-    'Lifts the pause of exactly this, Docket’s own for a refused API key included; slots are made up for as their schedules say.',
+    'Ends the pause of exactly this organization or report, including a pause that Docket set for a refused API key. Slots that came due meanwhile are caught up as `catch_up` says.',
   responses: {
     200: jsonResponse(
       z.object({ lifted: z.array(pauseSchema).readonly() }),
-      'What was lifted; empty where nothing was paused.',
+      'The pauses that ended; empty if nothing was paused.',
     ),
     ...mutationProblems,
   },

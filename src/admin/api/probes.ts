@@ -28,7 +28,7 @@ const liveRoute = createRoute({
   path: '/healthz',
   operationId: 'getLiveness',
   tags,
-  summary: 'Whether the process is alive',
+  summary: 'Check that the process is alive',
   responses: { 200: jsonResponse(z.object({ status: z.literal('ok') }), 'It is.') },
 });
 
@@ -38,12 +38,12 @@ const readySchema = z
     checks: z
       .array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string().optional() }))
       .readonly()
-      .describe('Redis, the definitions, each role of the process, and what it writes to.'),
+      .describe('Redis, the definitions, each role of the process, and the storage that it writes to.'),
     problems: z
       .array(z.string())
       .readonly()
       .describe(
-        'Problems of the whole deployment. They do not change the status: another process would have them as well.',
+        'Problems of the whole deployment. They do not change the status, because every other process has them as well.',
       ),
   })
   .meta({ id: 'Readiness' });
@@ -52,10 +52,10 @@ const readyRoute = createRoute({
   path: '/readyz',
   operationId: 'getReadiness',
   tags,
-  summary: 'Whether the process is ready',
+  summary: 'Check that the process is ready',
   responses: {
     200: jsonResponse(readySchema, 'It is.'),
-    503: jsonResponse(readySchema, 'It is not; `checks` has the reason.'),
+    503: jsonResponse(readySchema, 'Not ready; `checks` has the reason.'),
   },
 });
 

@@ -26,7 +26,7 @@ const proposalSchema = z
     delivery: idSchema,
     target: z.string().meta({ example: '0-email' }),
     recipient: z.string(),
-    replaces: idSchema.nullable().describe('The delivery whose address it corrects.'),
+    replaces: idSchema.nullable().describe('The delivery whose address this one corrects.'),
     added_by: z.string(),
     reason: z.string(),
     added_at: z.iso.datetime(),
@@ -47,13 +47,13 @@ const proposalView = (proposal: ProposedRecipient): z.infer<typeof proposalSchem
 const addedSchema = z
   .object({
     run: runSchema,
-    delivery: idSchema.describe('Of the delivery, also while it waits for approval.'),
+    delivery: idSchema.describe('Id of the delivery, even while it waits for approval.'),
     target: z.string(),
     recipient: z.string(),
     waits: orNull(proposalSchema).describe(
-      'null: the delivery is queued. Otherwise it waits for approval, or was rejected.',
+      'null if the delivery is queued. Otherwise it waits for approval, or was rejected.',
     ),
-    need: z.int().describe('How many people have to approve; 0: nobody.'),
+    need: z.int().describe('How many people must approve; 0: none.'),
     fix: orNull(z.object({ at: z.string().describe('`file:line`'), text: z.string() }))
       .optional()
       .describe('The line of the definition to fix for later runs. Docket does not change it.'),
@@ -77,7 +77,7 @@ const sendRoute = createRoute({
   tags: ['Deliveries'],
   summary: 'Send the files of a run to one more address',
   description:
-    'The same files, password and e-mail body as in the run. With `replaces`, a refused delivery to that address is closed in the same step and never retried. 409 for an address that has the files, or may have them. In a report with `approval` as many people have to approve the recipient as the report; under `four_eyes` not who added it.',
+    'Sends the same files with the same password and e-mail body as the run. With `replaces`, the refused delivery to that address is closed in the same step and never retried. The response is 409 for an address that has the files, or may have them. In a report with `approval`, a recipient needs as many approvals as the report; under `four_eyes`, whoever added the recipient cannot approve.',
   security,
   request: {
     params: idParams,
@@ -86,7 +86,7 @@ const sendRoute = createRoute({
         .strictObject({
           to: addressSchema,
           replaces: addressSchema.optional(),
-          target: z.string().max(120).optional().describe('Needed where the run has several e-mail deliveries.'),
+          target: z.string().max(120).optional().describe('Required if the run has several e-mail deliveries.'),
           reason: reasonSchema,
         })
         .meta({ id: 'RecipientRequest' }),
@@ -100,7 +100,7 @@ const listRoute = createRoute({
   path: '/api/runs/{id}/recipients',
   operationId: 'listAddedRecipients',
   tags: ['Deliveries'],
-  summary: 'The recipients that were added to an approved run',
+  summary: 'List the recipients who were added to an approved run',
   security,
   request: { params: idParams },
   responses: {
@@ -114,8 +114,8 @@ const decideRoute = createRoute({
   path: '/api/runs/{id}/recipients/{delivery}/decide',
   operationId: 'decideAddedRecipient',
   tags: ['Deliveries'],
-  summary: 'Approve or reject a recipient that was added to an approved run',
-  description: '`approval.by` of the report names who may. The last approval queues the delivery.',
+  summary: 'Approve or reject a recipient who was added to an approved run',
+  description: 'Only people in `approval.by` of the report may do this. The last approval queues the delivery.',
   security,
   request: {
     params: z.object({ id: idOrPrefixSchema, delivery: idSchema }),
@@ -123,7 +123,7 @@ const decideRoute = createRoute({
       z.strictObject({ as: z.enum(['approved', 'rejected']), reason: reasonSchema }).meta({ id: 'RecipientDecision' }),
     ),
   },
-  responses: { 200: jsonResponse(addedSchema, 'As it is now.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
+  responses: { 200: jsonResponse(addedSchema, 'Its current state.'), ...mutationProblems, 409: PROBLEM_RESPONSES[409] },
 });
 
 /** Routes for recipients that people add to runs. */

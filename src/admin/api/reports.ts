@@ -29,7 +29,7 @@ const organizationSchema = z
   .object({
     org: z.string().meta({ example: 'acme' }),
     name: z.string(),
-    timezone: z.string().nullable().describe('null where its `org.yaml` has had a fault since the start.'),
+    timezone: z.string().nullable().describe('null if its `org.yaml` has been invalid since the process started.'),
     reports: z.int(),
     pause: orNull(pauseSchema),
   })
@@ -40,17 +40,17 @@ const reportSchema = z
     org: z.string().meta({ example: 'acme' }),
     report: z.string().meta({ example: 'weekly' }),
     title: z.string(),
-    schedules: z.array(z.string()).readonly().describe('One line each; empty: on demand only.'),
+    schedules: z.array(z.string()).readonly().describe('One line for each schedule; empty: on demand only.'),
     schedule_words: z
       .array(z.string())
       .readonly()
       .describe('The same in words.')
       .meta({ example: ['at 08:00, only on Monday'] }),
-    pause: orNull(pauseSchema).describe('Its own, or its organization’s.'),
+    pause: orNull(pauseSchema).describe('That of the report, or of its organization.'),
     faults: z
       .array(z.string())
       .readonly()
-      .describe('Errors of its file. The report uses its last good version, if there is one.'),
+      .describe('Errors in its file. The report uses its last valid version, if there is one.'),
     last: orNull(runSchema).describe('The newest run in any state.'),
   })
   .meta({ id: 'Report' });
@@ -59,17 +59,15 @@ const detailSchema = reportSchema
   .extend({
     owner: z.string().nullable(),
     timezone: z.string().nullable(),
-    text: z.string().nullable().describe('The active definition, YAML; an invalid text is not shown.'),
+    text: z.string().nullable().describe('The active definition as YAML. An invalid text is not shown.'),
     digest: z.string().nullable(),
-    slots: z.array(slotSchema).readonly().describe('The next ones.'),
+    slots: z.array(slotSchema).readonly().describe('The next slots.'),
     outline: orNull(reportOutlineSchema).describe('Who gets what, when and in which form, without YAML.'),
-    workbook: orNull(templateViewSchema).describe(
-      'What of its workbook template gets what; null also without a template.',
-    ),
+    workbook: orNull(templateViewSchema).describe('How its workbook template is filled; null also without a template.'),
   })
   .meta({
     id: 'ReportDetail',
-    description: 'All but the slots is null of a report of which no version was ever without a fault.',
+    description: 'If no version of the report was ever valid, all fields except the slots are null.',
   });
 
 const organizationView = ({ pause, ...entry }: OrganizationEntry): z.infer<typeof organizationSchema> => ({
@@ -98,7 +96,7 @@ const organizationsRoute = createRoute({
   responses: {
     200: jsonResponse(
       z.object({ organizations: z.array(organizationSchema).readonly() }),
-      'Those that the token may see.',
+      'The organizations that the token may see.',
     ),
     ...queryProblems,
   },
@@ -107,20 +105,20 @@ const organizationsRoute = createRoute({
 const nameSchema = z
   .string()
   .refine((name) => name.split('/').length === 2 && name.split('/').every((id) => ID_PATTERN.test(id)), 'org/report')
-  .meta({ description: '`next` of the page before.', example: 'acme/weekly' });
+  .meta({ description: '`next` of the previous page.', example: 'acme/weekly' });
 
 const listRoute = createRoute({
   method: 'get',
   path: '/api/reports',
   operationId: 'listReports',
   tags: ['Reports'],
-  summary: 'Reports as they are defined now',
+  summary: 'List the reports as they are defined now',
   security,
   request: {
     query: z.strictObject({ org: orgSchema.optional(), after: nameSchema.optional(), limit: limitSchema(500, 100) }),
   },
   responses: {
-    200: pageResponse({ reports: z.array(reportSchema).readonly() }, 'A page of them, in the order of their names.'),
+    200: pageResponse({ reports: z.array(reportSchema).readonly() }, 'A page of reports, sorted by name.'),
     ...filterProblems,
   },
 });
@@ -130,11 +128,11 @@ const oneRoute = createRoute({
   path: '/api/reports/{org}/{report}',
   operationId: 'getReport',
   tags: ['Reports'],
-  summary: 'One report, with its definition and next slots',
+  summary: 'Show a report with its definition and next slots',
   security,
   request: { params: reportParams },
   responses: {
-    200: jsonResponse(detailSchema, 'As it is defined now.'),
+    200: jsonResponse(detailSchema, 'The report as it is defined now.'),
     ...queryProblems,
     404: PROBLEM_RESPONSES[404],
   },
@@ -163,9 +161,8 @@ const route = createRoute({
   path: '/api/schedules',
   operationId: 'listSlots',
   tags: ['Schedules'],
-  summary: 'The next slots, soonest first',
-  description:
-    'By the definitions as they are now. `from` is now when it is left out. A report may be filtered by within its organization alone.',
+  summary: 'List the next slots, soonest first',
+  description: 'Uses the current definitions. The default of `from` is now. `report` needs `org`.',
   security,
   request: {
     query: z
@@ -175,16 +172,16 @@ const route = createRoute({
         from: instantText
           .optional()
           .meta({ description: `This instant or later: ${INSTANT_FORMS}. Days begin in UTC.` }),
-        until: instantText.optional().meta({ description: 'Before this instant, as `from`.' }),
+        until: instantText.optional().meta({ description: 'Before this instant, in the forms of `from`.' }),
         limit: limitSchema(500, 50),
       })
       .refine(({ org, report }) => report === undefined || org !== undefined, {
         path: ['report'],
-        message: 'only with org: a report’s id means something within its organization',
+        message: 'only with org, because report ids are unique only within an organization',
       }),
   },
   responses: {
-    200: jsonResponse(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` of them.'),
+    200: jsonResponse(z.object({ slots: z.array(scheduledSchema).readonly() }), 'At most `limit` slots.'),
     ...filterProblems,
   },
 });

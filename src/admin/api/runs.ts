@@ -35,7 +35,7 @@ const listRoute = createRoute({
   path: '/api/runs',
   operationId: 'listRuns',
   tags: ['Runs'],
-  summary: 'Runs, newest first',
+  summary: 'List runs, newest first',
   security,
   request: {
     query: z.strictObject({
@@ -44,15 +44,15 @@ const listRoute = createRoute({
       ...partFilters,
       error: partSchema
         .optional()
-        .meta({ description: 'Only with an error whose code has this part.', example: 'api.' }),
+        .meta({ description: 'Only with an error whose code contains this text.', example: 'api.' }),
       state: z
         .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(z.enum(RUN_STATES)))
         .optional()
-        .meta({ description: 'Only in this state; repeated: in one of these.' }),
+        .meta({ description: 'Only in this state. Repeat the parameter for several states.' }),
       since: instantText
         .optional()
         .meta({ description: `Created at this instant or later: ${INSTANT_FORMS}. Days begin in UTC.` }),
-      until: instantText.optional().meta({ description: 'Created before this instant, as `since`.' }),
+      until: instantText.optional().meta({ description: 'Created before this instant, in the forms of `since`.' }),
       after: cursorSchema.optional(),
       limit: limitSchema(500, 50),
     }),
@@ -65,17 +65,17 @@ const oneRoute = createRoute({
   path: '/api/runs/{id}',
   operationId: 'getRun',
   tags: ['Runs'],
-  summary: 'One run',
+  summary: 'Show a run',
   security,
   request: { params: idParams },
-  responses: { 200: jsonResponse(runDetailSchema, 'As it is now.'), ...lookupProblems },
+  responses: { 200: jsonResponse(runDetailSchema, 'Its current state.'), ...lookupProblems },
 });
 
 const SUMMARIES = {
-  cancel: 'Tell a run to stop that has not ended, or that waits for people: it does so before its next step',
+  cancel: 'Cancel a run that has not ended, or that waits for people: it stops before its next step',
   retry:
-    'Retry deliveries known to have failed, or a run that failed before its files were made; a waiting run begins its next attempt now',
-  release: 'Let a held pack go out as it is',
+    'Retry failed deliveries, or a run that failed before its files were created; a waiting run begins its next attempt now',
+  release: 'Deliver a held run as it is',
 } as const;
 
 const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
@@ -88,7 +88,7 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
     security,
     request: { params: idParams, body: jsonRequestBody(reasonBody) },
     responses: {
-      202: { ...jsonResponse(runSchema, 'Decided; the run as it is now.'), headers: locationHeaders },
+      202: { ...jsonResponse(runSchema, 'Decided. The run in its current state.'), headers: locationHeaders },
       ...mutationProblems,
       409: PROBLEM_RESPONSES[409],
     },
@@ -133,7 +133,7 @@ export const periodSchema = z
   })
   .meta({
     description:
-      'In place of the definition’s own: a name (`previous_week`, `last_30_days`), `2026-10`, `2026-W46`, `2026-Q3`, `2026`, `2026-11-01`, `2026-11-01..2026-11-15`, or both days.',
+      'Replaces the period of the definition: a name (`previous_week`, `last_30_days`), `2026-10`, `2026-W46`, `2026-Q3`, `2026`, `2026-11-01`, `2026-11-01..2026-11-15`, or both days.',
     anyOf: [
       { type: 'string' },
       {
@@ -154,33 +154,33 @@ const runRequestSchema = z
       .min(1)
       .max(200)
       .optional()
-      .describe('Of a report with `split`: only the pack of this value is made and delivered. Absent: all packs.'),
-    deliver: z.boolean().default(true).describe('false: the files are made and archived, nothing is sent.'),
+      .describe('For a report with `split`: create and deliver only the pack of this value. Default: all packs.'),
+    deliver: z.boolean().default(true).describe('false: the files are created and archived, and nothing is sent.'),
     // `scheduled` is not allowed: alerts and catch-up rely on it marking only runs that a schedule opened.
     priority: z
       .enum(['on_demand', 'backfill'])
       .default('on_demand')
       .describe(
-        'backfill: after all other runs of its API key, for past periods that are not urgent. Current counts are undefined in it.',
+        'backfill: runs after all other runs of the API key, for past periods that are not urgent. Current counts are undefined in it.',
       ),
     again: z
       .boolean()
       .default(false)
       .describe(
-        'true: deliver although the period was delivered already, by e-mail, SFTP, S3, webhook, Slack or Teams. Without it such a request is refused with 409 `already_delivered`.',
+        'true: deliver even if the period was already delivered by e-mail, SFTP, S3, webhook, Slack or Teams. Otherwise such a request is refused with 409 `already_delivered`.',
       ),
     unfinished: z
       .boolean()
       .default(false)
       .describe(
-        'true: days in `period` that are not over are meant, and the figures are those so far. Without it such a request is refused with 422 `period.unfinished`. Names such as `current_month` do not need it.',
+        'true: allow a `period` that is not over, with its figures so far. Otherwise such a request is refused with 422 `period.unfinished`. Names such as `current_month` do not need it.',
       ),
   })
-  .meta({ id: 'RunRequest', description: 'All of it may be left out.' });
+  .meta({ id: 'RunRequest', description: 'All fields are optional.' });
 
 /** The header with the address of the run. */
 export const locationHeaders = z.object({
-  Location: z.string().describe('Where the run is found: `/api/runs/{id}`.'),
+  Location: z.string().describe('Path of the run: `/api/runs/{id}`.'),
 });
 
 const idempotencyKeySchema = z
@@ -204,7 +204,7 @@ const triggerRoute = createRoute({
     body: jsonRequestBody(runRequestSchema),
   },
   responses: {
-    202: { ...jsonResponse(runSchema, 'The run, new or the one of this key.'), headers: locationHeaders },
+    202: { ...jsonResponse(runSchema, 'The new run, or the earlier run of this key.'), headers: locationHeaders },
     ...mutationProblems,
     409: PROBLEM_RESPONSES[409],
   },

@@ -15,7 +15,7 @@ import { releasePreviewSchema } from '../../services/runs/release-preview.ts';
 export const idOrPrefixSchema = z
   .string()
   .regex(/^[0-9a-f]{1,32}$/, 'an id, or its first 8 hex digits or more')
-  .meta({ description: 'The id, or its first 8 digits or more where they name one alone.' });
+  .meta({ description: 'A full id, or a unique prefix of at least 8 hex digits.' });
 
 /** The id of a run or a delivery: 32 hex digits. */
 export const idSchema = z.string().regex(/^[0-9a-f]{32}$/, '32 hex digits');
@@ -33,14 +33,14 @@ export const errorSchema = z
     got: z.string().optional(),
     where: z.string().optional(),
     next: z.string().optional().describe('What to do.'),
-    correlation_id: z.string().optional().describe('The Compliance Service’s, for its support.'),
+    correlation_id: z.string().optional().describe('Correlation id of the Compliance Service, for its support.'),
   })
   .meta({ id: 'RunError' });
 
 const periodSchema = z
   .object({
     from: z.string().describe('First day, YYYY-MM-DD.'),
-    to: z.string().describe('Last day, included.'),
+    to: z.string().describe('Last day (inclusive), YYYY-MM-DD.'),
     timezone: z.string(),
     label: z.string(),
   })
@@ -52,46 +52,48 @@ export const runSchema = z
     id: idSchema.meta({ example: RUN_ID }),
     org: z.string().meta({ example: 'acme' }),
     report: z.string().meta({ example: 'weekly' }),
-    state: z.enum(RUN_STATES).describe('From queued, running and waiting a run moves by itself; from the others not.'),
+    state: z
+      .enum(RUN_STATES)
+      .describe('`queued`, `running` and `waiting` change by themselves. The other states are final or need a person.'),
     slot: z.string().describe('The scheduled instant, or `trigger:<id>`.').meta({ example: AT }),
-    trigger: z.enum(TRIGGERS).describe('What asked for it.'),
-    by: z.string().nullable().describe('Name of the token or of the shell’s user; null for scheduled runs.'),
+    trigger: z.enum(TRIGGERS).describe('What triggered the run.'),
+    by: z.string().nullable().describe('Name of the token, or of the user of the shell; null for scheduled runs.'),
     priority: z.enum(PRIORITIES).describe('Priority in the queue of its API key.'),
     period: periodSchema,
     section_periods: z
       .record(z.string(), periodSchema)
-      .describe('Of the sections with a period of their own, by section id.'),
-    deliver: z.boolean().describe('false: the files are made and archived, nothing is sent.'),
+      .describe('Periods of sections that have their own, by section id.'),
+    deliver: z.boolean().describe('false: the files are created and archived, and nothing is sent.'),
     digest: z.string().describe('The version of the definition that it uses.'),
     created_at: instantSchema,
     started_at: instantSchema.nullable(),
     finished_at: instantSchema.nullable(),
-    sleeps_until: instantSchema.nullable().describe('While it waits: for tokens, or for its next try.'),
-    starts: count.describe('Times a worker took it up.'),
-    attempts: count.describe('Tries that were spent; a sleep spends none.'),
+    sleeps_until: instantSchema.nullable().describe('When it expects tokens, or begins its next attempt.'),
+    starts: count.describe('How often a worker started it.'),
+    attempts: count.describe('Attempts used. A snooze uses none.'),
     calls: z.object({
       planned: count,
       made: count,
-      saved: count.describe('Answered from what another run had asked.'),
+      saved: count.describe('Calls answered with a cached response of another run.'),
     }),
     late_at: instantSchema
       .nullable()
-      .describe('When a scheduled run that has not ended is late, by its `late_after`; null without one.'),
+      .describe('When a scheduled run that has not ended becomes late, by its `late_after`; null without one.'),
     prepared: z
-      .object({ calls: count, from: instantSchema.describe('When the first of them was answered.') })
+      .object({ calls: count, from: instantSchema.describe('When the first of them got its response.') })
       .nullable()
-      .describe('Calls that were made before the slot; null without any.'),
-    timings_ms: z.partialRecord(z.enum(STAGES), z.number()).describe('Ms in each stage that was reached.'),
-    token_wait_ms: z.number().describe('Ms in which it waited for tokens of its API key.'),
+      .describe('Calls that were made before the slot; null if there were none.'),
+    timings_ms: z.partialRecord(z.enum(STAGES), z.number()).describe('Milliseconds in each stage that was reached.'),
+    token_wait_ms: z.number().describe('Milliseconds spent waiting for tokens of the API key.'),
     files: z.array(z.object({ name: z.string(), bytes: count, sha256: z.string() })).readonly(),
     statuses: z
       .partialRecord(z.enum(STATUSES), count)
       .nullable()
-      .describe('Number of figures with a target by their status; null before its end, and without targets.'),
+      .describe('Number of figures with a target, by status; null before the run ends, and without targets.'),
     few_statuses: z
       .partialRecord(z.enum(STATUSES), count)
       .nullable()
-      .describe('The same of figures of few cases (`small` in `org.yaml`), which `statuses` leaves out.'),
+      .describe('The same for figures with few cases (`small` in `org.yaml`), which `statuses` does not count.'),
     deliveries: z
       .array(
         z.object({
@@ -113,7 +115,7 @@ export const runSchema = z
         }),
       )
       .readonly()
-      .describe('What people decided of it.'),
+      .describe('What people decided about it.'),
     cancel: z
       .object({ by: z.string(), reason: z.string(), at: instantSchema })
       .nullable()
@@ -129,7 +131,7 @@ const heldSchema = releasePreviewSchema
 /** The response for one run. */
 export const runDetailSchema = runSchema
   .extend({
-    held: z.union([heldSchema, z.null()]).describe('For a run in state held or awaiting_approval; otherwise null.'),
+    held: z.union([heldSchema, z.null()]).describe('Only in state held or awaiting_approval; otherwise null.'),
   })
   .meta({ id: 'RunDetail' });
 
@@ -179,11 +181,11 @@ export const deliverySchema = z
     state: z
       .enum(DELIVERY_STATES)
       .describe(
-        'unknown: it may have arrived and needs a decision; it is not sent again automatically. replaced: another address gets the files in its place. withdrawn: a corrected edition goes out in its place. skipped: its recipient is on the deny list.',
+        'unknown: it may have arrived, is not sent again automatically, and needs a decision. replaced: another address gets the files instead. withdrawn: a corrected edition goes out instead. skipped: its recipient is on the deny list.',
       ),
     added: z.literal(true).optional().describe('A person added the recipient to the run.'),
-    epoch: count.describe('Grows with each attempt.'),
-    detail: z.string().nullable().describe('What the server said, or why it is unknown.'),
+    epoch: count.describe('Number of the attempt.'),
+    detail: z.string().nullable().describe('The reply of the server, or why the result is unknown.'),
     changed_at: instantSchema,
     decisions: z
       .array(
@@ -207,8 +209,12 @@ export const deliveryView = ({ at: changedAt, decisions, ...row }: DeliveryRow):
 /** A delivery with its report, period and files. */
 export const receivedSchema = deliverySchema
   .extend({
-    period: periodSchema.optional().describe('Of its run.'),
-    title: z.string().nullable().optional().describe('Of the report, as its run used it; null once that has expired.'),
+    period: periodSchema.optional().describe('Period of its run.'),
+    title: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Title in the definition that the run used; null once that has expired.'),
     content: z
       .union([
         z.object({
@@ -218,8 +224,8 @@ export const receivedSchema = deliverySchema
         z.null(),
       ])
       .optional()
-      .describe('What the recipient gets; null once the definition that its run used has expired.'),
-    archived: z.literal(true).optional().describe('Only the archive has it: the record of its run has expired.'),
+      .describe('What the recipient gets; null once the definition that the run used has expired.'),
+    archived: z.literal(true).optional().describe('true: only the archive has it. The record of its run has expired.'),
   })
   .meta({ id: 'ReceivedDelivery' });
 
@@ -242,10 +248,10 @@ export const pauseSchema = z
   .object({
     organization: z.string(),
     report: z.string().nullable().describe('null: all reports of the organization.'),
-    who: z.string().describe('Name of a token or of a shell’s user; `docket` where it did so itself.'),
+    who: z.string().describe('Name of a token, or of the user of a shell; `docket` for Docket’s own pauses.'),
     why: z.string(),
     since: z.iso.datetime(),
-    key: z.string().nullable().describe('Fingerprint of the API key that was refused; null where a person paused it.'),
+    key: z.string().nullable().describe('Fingerprint of the API key that was refused; null if a person paused it.'),
     run: z.string().nullable().describe('The run that was refused.'),
   })
   .meta({ id: 'Pause' });

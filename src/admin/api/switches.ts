@@ -16,8 +16,8 @@ import { idSchema } from './schemas.ts';
 
 export const switchSchema = z
   .object({
-    kind: z.enum(SWITCH_KINDS).describe('stop: no delivery leaves. hold: nothing is deleted and nothing expires.'),
-    organization: z.string().nullable().describe('Null: everything.'),
+    kind: z.enum(SWITCH_KINDS).describe('stop: nothing is delivered. hold: nothing is deleted and nothing expires.'),
+    organization: z.string().nullable().describe('Null: all organizations.'),
     by: z.string(),
     reason: z.string(),
     since: z.iso.datetime(),
@@ -56,7 +56,7 @@ export const stoppedRunView = ({ record, replacedBy }: StoppedRun): z.infer<type
 });
 
 const targetFields = {
-  organization: orgSchema.nullable().describe('Null: everything, for operators of all organizations.'),
+  organization: orgSchema.nullable().describe('Null: all organizations; only for operators of all organizations.'),
   reason: reasonSchema,
 };
 const chosen = z.array(idSchema).max(5_000).default([]);
@@ -68,7 +68,7 @@ const listRoute = createRoute({
   method: 'get',
   path: '/api/switches',
   operationId: 'listSwitches',
-  summary: 'What is stopped and held',
+  summary: 'List stops and legal holds',
   responses: {
     200: jsonResponse(
       z.object({
@@ -89,12 +89,12 @@ const setRoute = createRoute({
   path: '/api/switches/{kind}',
   operationId: 'setSwitch',
   summary: 'Stop deliveries, or set a legal hold',
-  description: 'Holds until it is released. One that is in force stays as it is, with the reason that was given first.',
+  description: 'In force until it is released. An existing one is not changed and keeps its first reason.',
   request: {
     params: kindParams,
     body: jsonRequestBody(z.strictObject(targetFields).meta({ id: 'SetSwitch' })),
   },
-  responses: { 200: jsonResponse(switchSchema, 'The one in force.'), ...mutationProblems },
+  responses: { 200: jsonResponse(switchSchema, 'The stop or hold in force.'), ...mutationProblems },
 });
 const releaseRoute = createRoute({
   ...shared,
@@ -102,15 +102,15 @@ const releaseRoute = createRoute({
   path: '/api/switches/{kind}/release',
   operationId: 'releaseSwitch',
   summary: 'Release a stop or a legal hold',
-  description: 'Runs that waited go on. Those that a newer run replaces are cancelled, unless `also` names them.',
+  description: 'The runs that waited continue. Runs that a newer run replaces are cancelled, unless `also` names them.',
   request: {
     params: kindParams,
     body: jsonRequestBody(
       z
         .strictObject({
           ...targetFields,
-          also: chosen.describe('Replaced runs that are delivered all the same.'),
-          except: chosen.describe('Other runs that are not delivered.'),
+          also: chosen.describe('Replaced runs to deliver anyway.'),
+          except: chosen.describe('Other runs to cancel instead.'),
         })
         .meta({ id: 'ReleaseSwitch' }),
     ),
@@ -118,11 +118,11 @@ const releaseRoute = createRoute({
   responses: {
     200: jsonResponse(
       z.object({
-        released: switchSchema.nullable().describe('Null where it was not in force.'),
+        released: switchSchema.nullable().describe('Null if it was not in force.'),
         continued: z.array(idSchema).readonly(),
         cancelled: z.array(idSchema).readonly(),
       }),
-      'What it led to.',
+      'What the release changed.',
     ),
     ...mutationProblems,
   },

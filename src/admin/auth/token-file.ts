@@ -25,7 +25,7 @@ const fileSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
   const names = new Set<string>();
   entries.forEach(({ name }, index) => {
     if (names.has(name))
-      context.addIssue({ code: 'custom', path: [index, 'name'], message: `a name of its own, not "${name}" again` });
+      context.addIssue({ code: 'custom', path: [index, 'name'], message: `a unique name; "${name}" is taken` });
     names.add(name);
   });
 });

@@ -112,13 +112,13 @@ export function createMetrics(
 
   new Gauge({
     name: 'docket_build_info',
-    help: 'Always 1: which Docket this process is, on which Node.js.',
+    help: 'Always 1: the versions of Docket and Node.js of this process.',
     labelNames: ['version', 'node'],
     registers,
   }).set({ version, node: process.versions.node }, 1);
   const definitions = new Gauge({
     name: 'docket_definitions_read_timestamp_seconds',
-    help: 'When this process last found that it goes by what the folder of definitions says, in seconds since 1970.',
+    help: 'When this process last found that it uses what is in the folder of definitions, in seconds since 1970.',
     registers,
   });
   const storage = new Gauge({
@@ -129,46 +129,47 @@ export function createMetrics(
   });
   const overdue = new Gauge({
     name: 'docket_approvals_overdue',
-    help: 'Runs that wait for approval past their deadline, as this worker last found them.',
+    help: 'Runs that wait for approval past their deadline, as last counted by this worker.',
     registers,
   });
   const lookAtDisk = disk === undefined ? undefined : addDiskGauges(own, disk);
 
-  const runs = counter('docket_runs_finished_total', 'Runs that ended in this process, by how.', ['org', 'state']);
+  const runs = counter('docket_runs_finished_total', 'Runs that ended in this process, by outcome.', ['org', 'state']);
   const lasted = histogram(
     'docket_run_duration_seconds',
-    'From the opening of a run to its end in this process, all waiting included, in seconds.',
+    'Time from the opening of a run to its end in this process, including all waits, in seconds.',
     DURATION_BUCKETS_S.run,
     ['trigger'],
   );
   const slotToEnd = histogram(
     'docket_slot_delay_seconds',
-    'From a slot to the end of its run in this process, in seconds; of a run that was reopened, to each end.',
+    'Time from a slot to the end of its run in this process, in seconds. A reopened run counts at each end.',
     DURATION_BUCKETS_S.run,
   );
   const stages = histogram(
     'docket_stage_duration_seconds',
-    'How long a stage of a try took, waiting for tokens in place included, in seconds.',
+    'Duration of a stage of an attempt, including waits for tokens in the worker, in seconds.',
     DURATION_BUCKETS_S.stage,
     ['stage'],
   );
-  const calls = counter('docket_calls_answered_total', 'Calls of runs in this process that were answered, by whom.', [
-    'org',
-    'by',
-  ]);
-  const requests = counter('docket_api_requests_total', 'Requests of this process to the service, by how they ended.', [
+  const calls = counter(
+    'docket_calls_answered_total',
+    'Calls of runs in this process, by the source of the response.',
+    ['org', 'by'],
+  );
+  const requests = counter('docket_api_requests_total', 'Requests of this process to the service, by result.', [
     'org',
     'status',
   ]);
   const took = histogram(
     'docket_api_request_duration_seconds',
-    'How long a request of this process to the service took, in seconds.',
+    'Duration of a request of this process to the service, in seconds.',
     DURATION_BUCKETS_S.request,
     ['endpoint', 'status'],
   );
   const waited = counter(
     'docket_token_wait_seconds_total',
-    'Seconds in which runs of this process waited for tokens of their key, in place or asleep.',
+    'Seconds that runs of this process waited for tokens of their key, in the worker or snoozed.',
     ['org'],
   );
   const deliveries = counter(
@@ -178,20 +179,18 @@ export function createMetrics(
   );
   const attempts = histogram(
     'docket_delivery_duration_seconds',
-    'How long an attempt to deliver took, in seconds.',
+    'Duration of a delivery attempt, in seconds.',
     DURATION_BUCKETS_S.delivery,
     ['kind', 'state'],
   );
   const slots = {
     opened: counter('docket_slots_opened_total', 'Slots that this process opened.', ['org']),
-    late: counter('docket_slots_late_total', 'Of the slots that this process opened, those made up for later.', [
-      'org',
-    ]),
+    late: counter('docket_slots_late_total', 'Slots that this process opened late, to catch up.', ['org']),
     skipped: counter('docket_slots_skipped_total', 'Slots that this process recorded as skipped.', ['org']),
   };
   const repairs = counter(
     'docket_timetables_repaired_total',
-    'Timetables that had stopped ticking in BullMQ and were registered again by this process.',
+    'Schedulers that had stopped in BullMQ and that this process registered again.',
   );
 
   const initializeSeries = (all: Iterable<ExpectedSeries>) => {
@@ -260,7 +259,7 @@ export function createMetrics(
       });
       new Gauge({
         name: 'docket_redis_up',
-        help: 'Whether Redis answered this scrape; without it, nothing that is shared is told.',
+        help: 'Whether Redis answered this scrape. If not, the shared metrics are absent.',
         registers: [shared],
       }).set(readings === undefined ? 0 : 1);
       if (readings !== undefined) registerSnapshot(shared, readings);
@@ -278,12 +277,12 @@ function addDiskGauges(registry: Registry, disk: () => Promise<ArchiveDisk>): ()
   const registers = [registry];
   const free = new Gauge({
     name: 'docket_archive_free_bytes',
-    help: 'Bytes that are free on the disk of the archive for this process.',
+    help: 'Free bytes on the disk of the archive, for this process.',
     registers,
   });
   const size = new Gauge({
     name: 'docket_archive_size_bytes',
-    help: 'Bytes that the disk of the archive holds in all.',
+    help: 'Size of the disk of the archive in bytes.',
     registers,
   });
   return async () => {

@@ -5,14 +5,14 @@ import type { BudgetSample, MetricsSnapshot } from '../../services/deployment/me
 const PROCESS_ROLES = ['worker', 'scheduler', 'admin'];
 
 const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (sample: BudgetSample) => number])[] = [
-  ['tokens_free', 'Tokens free now.', ({ state }) => state.tokens],
+  ['tokens_free', 'Free tokens.', ({ state }) => state.tokens],
   [
     'tokens_limit',
-    'Tokens there are in all now: fewer than configured for a while after a 429.',
+    'Current number of tokens per window: fewer than configured for a while after a 429.',
     ({ state }) => state.limit,
   ],
-  ['tokens_configured', 'Tokens there are in all at the full rate.', ({ calls }) => calls],
-  ['calls_in_flight', 'Calls that were dispatched and not answered yet.', ({ state }) => state.inFlight],
+  ['tokens_configured', 'Number of tokens per window at the full rate.', ({ calls }) => calls],
+  ['calls_in_flight', 'Calls that were dispatched and have no response yet.', ({ state }) => state.inFlight],
   ['calls_waiting', 'Calls that wait for a token.', ({ state }) => state.waiting],
   [
     'blocked_until_timestamp_seconds',
@@ -21,7 +21,7 @@ const BUDGET_GAUGES: readonly (readonly [name: string, help: string, value: (sam
   ],
   [
     'slowed_until_timestamp_seconds',
-    'When all tokens are back after a 429, in seconds since 1970; 0 while they are.',
+    'When the full rate returns after a 429, in seconds since 1970; 0 at the full rate.',
     ({ state }) => (state.slowedUntil ?? 0) / 1000,
   ],
 ];
@@ -34,7 +34,7 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
   registerBudgets(registry, snapshot);
 
   const info = gauge('docket_api_key_info', 'Always 1: which organization uses which key.', ['key', 'org']);
-  const missing = gauge('docket_api_key_missing', 'Always 1: the key of the organization cannot be used here.', [
+  const missing = gauge('docket_api_key_missing', 'Always 1: this process cannot read the key of the organization.', [
     'org',
   ]);
   for (const [org, key] of snapshot.keys) {
@@ -47,7 +47,7 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
   const runs = gauge('docket_runs', 'Runs on record that have not ended, or that wait for somebody.', ['state']);
   const oldest = gauge(
     'docket_runs_oldest_timestamp_seconds',
-    'When the oldest run of the state was opened, in seconds since 1970; none while there is no such run.',
+    'When the oldest run in the state was opened, in seconds since 1970; absent if there is none.',
     ['state'],
   );
   for (const { state, count, oldest: at } of snapshot.runs) {
@@ -55,44 +55,46 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     if (at !== null) oldest.set({ state }, at / 1000);
   }
 
-  const processes = gauge('docket_processes', 'Processes that said within 90 seconds that they do the role.', ['role']);
+  const processes = gauge('docket_processes', 'Processes with the role that reported in the last 90 seconds.', [
+    'role',
+  ]);
   for (const role of PROCESS_ROLES) processes.set({ role }, snapshot.processes.get(role) ?? 0);
   gauge(
     'docket_scheduler_looked_timestamp_seconds',
-    'When a scheduler last looked at the due slots, in seconds since 1970; 0 before the first time.',
+    'When a scheduler last checked for due slots, in seconds since 1970; 0 before the first check.',
   ).set((snapshot.heartbeat?.at ?? 0) / 1000);
   gauge(
     'docket_slot_stuck_timestamp_seconds',
-    'The oldest slot that is due and could not be opened, in seconds since 1970; 0 if none.',
+    'Time of the oldest due slot that could not be opened, in seconds since 1970; 0 if none.',
   ).set((snapshot.heartbeat?.stuck ?? 0) / 1000);
 
   const { memory } = snapshot;
   if (memory !== null) {
-    gauge('docket_redis_memory_used_bytes', 'What Redis holds, in bytes.').set(memory.usedBytes);
+    gauge('docket_redis_memory_used_bytes', 'Memory that Redis uses, in bytes.').set(memory.usedBytes);
     gauge(
       'docket_redis_memory_limit_bytes',
-      'How many bytes Redis holds when it begins to refuse writes; 0 while no limit is set.',
+      'Memory in bytes at which Redis begins to refuse writes; 0 without a limit.',
     ).set(memory.limitBytes);
   }
 
   new Counter({
     name: 'docket_redis_clock_steps_total',
-    help: 'Steps of the wall clock of Redis that were seen. The budget does not go by it.',
+    help: 'Steps of the wall clock of Redis that were detected. They do not affect the budget.',
     registers,
   }).inc(snapshot.clockSteps.steps);
   gauge(
     'docket_redis_clock_step_seconds',
-    'The last step of the wall clock of Redis in seconds, negative when it was set back; 0 while none was seen.',
+    'The last step of the wall clock of Redis in seconds, negative if it was set back; 0 if none was detected.',
   ).set((snapshot.clockSteps.last?.ms ?? 0) / 1000);
 
   const since = gauge(
     'docket_organization_paused_timestamp_seconds',
-    'Since when the scheduled runs of the organization wait, because its key was refused or somebody paused them; in seconds since 1970.',
+    'When the scheduled runs of the organization were paused, by somebody or because its key was refused, in seconds since 1970.',
     ['org'],
   );
   const reportSince = gauge(
     'docket_report_paused_timestamp_seconds',
-    'Since when the scheduled runs of the report wait, because somebody paused them; in seconds since 1970.',
+    'When somebody paused the scheduled runs of the report, in seconds since 1970.',
     ['org', 'report'],
   );
   // Newest first, so that the oldest pause of an organization sets the time.
@@ -113,7 +115,7 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     missed.set({ org }, gaps.length);
   }
   const watched = gauge('docket_corrections_watched', 'Delivered editions whose figures are checked again.', ['org']);
-  const openCorrections = gauge('docket_corrections_open', 'Corrections that wait for somebody to decide.', ['org']);
+  const openCorrections = gauge('docket_corrections_open', 'Corrections that wait for a decision.', ['org']);
   const oldestCorrection = gauge(
     'docket_corrections_oldest_timestamp_seconds',
     'When the oldest open correction was found, in seconds since 1970; 0 if none.',
@@ -126,25 +128,28 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
   }
   const late = gauge('docket_runs_late', 'Scheduled runs that have not ended within their late_after.', ['org']);
   for (const org of snapshot.late) late.inc({ org });
-  const preparing = gauge('docket_slots_preparing', 'Slots to come whose calls are made early.', ['org', 'state']);
-  const prepared = gauge('docket_calls_prepared', 'Answers that are stored for slots to come.', ['org']);
+  const preparing = gauge('docket_slots_preparing', 'Upcoming slots whose calls are made in advance.', [
+    'org',
+    'state',
+  ]);
+  const prepared = gauge('docket_calls_prepared', 'Responses that are stored for upcoming slots.', ['org']);
   for (const { org, complete, prepared: calls } of snapshot.preparations) {
     preparing.inc({ org, state: complete ? 'complete' : 'open' });
     prepared.inc({ org }, calls);
   }
   if (snapshot.forecastErrorMs !== null) {
-    const help = 'Seconds between forecast and delivery, the mean of 30 days; none without a run that was forecast.';
+    const help = 'Seconds between forecast and delivery, the mean of 30 days; absent if no run was forecast.';
     gauge('docket_forecast_error_seconds', help).set(snapshot.forecastErrorMs / 1000);
   }
   gauge(
     'docket_deliveries_unknown',
-    'Deliveries and notices that may have arrived and may not have, and wait for somebody to decide.',
+    'Deliveries and notices that may or may not have arrived and wait for a decision.',
   ).set(snapshot.unknownDeliveries);
-  gauge('docket_notices_owed', 'Owners who could not be told yet how a run ended.').set(snapshot.pendingNotices);
-  gauge('docket_reports', 'Reports that are defined.').set(snapshot.reports);
+  gauge('docket_notices_owed', 'Notices to owners that could not be sent yet.').set(snapshot.pendingNotices);
+  gauge('docket_reports', 'Defined reports.').set(snapshot.reports);
   gauge(
     'docket_definitions_kept',
-    'Reports and organizations on their last good version, since their file has faults.',
+    'Reports and organizations that use their last valid version because their file is invalid.',
   ).set(snapshot.kept);
   const problems = gauge(
     'docket_problem',
@@ -152,7 +157,9 @@ export function registerSnapshot(registry: Registry, snapshot: MetricsSnapshot):
     ['code'],
   );
   for (const code of snapshot.problems ?? []) problems.set({ code }, 1);
-  gauge('docket_definition_faults', 'Faults of files of definitions, which are left out.').set(snapshot.faults);
+  gauge('docket_definition_faults', 'Errors in files of definitions. Files with errors are not used.').set(
+    snapshot.faults,
+  );
 }
 
 function registerBudgets(registry: Registry, { budgets }: MetricsSnapshot): void {

@@ -1,4 +1,3 @@
-import { formatCounted } from '../../admin/page/components/format-numbers.ts';
 import { DocketError } from '../../base/error.ts';
 import { withArchive } from '../../compose/archive.ts';
 import { newestCheckpoints } from '../../deliver/archive/chain/chain.ts';
@@ -103,10 +102,10 @@ async function verifyAll(
   if (flags.json) return print.printJson({ archive, runs, signed, faulty, archive_findings: archiveFindings, notes });
   print.printText(
     faults === 0
-      ? `${formatCounted(runs, 'run')} in ${archive}, all unchanged.`
-      : `${formatCounted(faults, 'error')} in ${faultyRuns} of ${formatCounted(runs, 'run')} in ${archive}.`,
+      ? `${runs === 1 ? '1 run' : `${runs} runs`} in ${archive}, all unchanged.`
+      : `${faults} ${faults === 1 ? 'error' : 'errors'} in ${archive}, in ${faultyRuns} of its runs (${runs} in all).`,
   );
-  if (signed > 0) print.printText(`In a signed chain: ${signed} of ${formatCounted(runs, 'run')}.`);
+  if (signed > 0) print.printText(`In a signed chain: ${signed}. Outside of one: ${runs - signed}.`);
 }
 
 export async function printNewestCheckpoints(flags: Pick<VerifyFlags, 'org' | 'json'>, io: CommandIo): Promise<void> {

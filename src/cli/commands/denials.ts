@@ -70,8 +70,7 @@ export async function deny(names: readonly string[], flags: DenyFlags, io: Comma
       const service = createDenialService(opened);
       const changed = await service[remove ? 'allow' : 'deny'](text, actor);
       if (flags.json) print.printJson({ denied: changed.map(denialView) });
-      else if (changed.length === 0)
-        print.printLine(remove ? 'None was in the list.' : 'All were already in the list.');
+      else if (changed.length === 0) print.printLine(remove ? 'None was in the list.' : 'All are in the list already.');
       else {
         print.printLine(`${remove ? 'Removed from' : 'Added to'} the deny list: ${changed.length}`);
         table(changed);

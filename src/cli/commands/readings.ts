@@ -77,8 +77,7 @@ export async function listReadings(org: string | undefined, flags: ReadingsFlags
   print.printStatus(
     `${count('stored')} stored, ${missed === 0 ? 'none' : missed} missed${due === 0 ? '' : `, ${due} due`}`,
   );
-  if (missed > 0)
-    print.printNext([{ command: 'docket doctor', why: 'checks that workers run and can store readings' }]);
+  if (missed > 0) print.printNext([{ command: 'docket doctor', why: 'whether workers run and can store readings' }]);
 }
 
 function chooseOrganizations(org: string | undefined, orgs: ReadonlyMap<string, OrgSettings>): readonly OrgSettings[] {

@@ -98,10 +98,7 @@ async function list(
   print.printNext(
     on.map(({ org }) => ({
       command: `docket ${kind} ${org ?? '--all'} --release --reason "…"`,
-      why:
-        kind === 'stop'
-          ? 'sends the waiting runs, except those that a newer run replaces'
-          : 'retention and expiry continue',
+      why: kind === 'stop' ? 'sends the waiting runs that no newer run replaces' : 'retention and expiry continue',
     })),
   );
 }

@@ -33,8 +33,7 @@ export async function create({ name, role, org, expires, by, json }: CreateFlags
   const context = await createContext(io);
   const file = requireTokenFile(context);
   const who = readActorName(by);
-  if (name.trim() === OWN_NAME)
-    throw invalidOption('--name', name, 'another name: Docket records its own decisions under this one');
+  if (name.trim() === OWN_NAME) throw invalidOption('--name', name, 'another name: Docket itself uses this one');
   const lastDay = expires === undefined ? undefined : parseExpiryDay(expires, context.clock.now());
   const token = await addToken(file, { name, role, orgs: org ?? '*', expires: lastDay });
   const scope = org === undefined ? 'all organizations' : org.join(', ');

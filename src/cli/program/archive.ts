@@ -41,10 +41,7 @@ Example:
     .argument('<run>', 'id of the run, its first 8 digits or more, or last: the newest run')
     .option('--comment-file <path>', 'a text file, printed as a comment on the whole report; - reads standard input')
     .addOption(
-      new Option('--definition <which>', 'the definition that was delivered, or the current one').choices([
-        'delivered',
-        'current',
-      ]),
+      new Option('--definition <which>', 'the delivered one, or the current one').choices(['delivered', 'current']),
     )
     .option('--json', 'one JSON document on stdout')
     .actor()

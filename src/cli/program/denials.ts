@@ -6,10 +6,7 @@ export function addDenialCommands(program: DocketCommand, io: CommandIo): void {
     .command('deny')
     .description('Deny addresses and domains: they get no mail; without arguments, list them')
     .argument('[names...]', 'addresses, or domains without their sub-domains')
-    .option(
-      '--file <path>',
-      'a file with one entry per line, or CSV with a column address and optionally reason; - reads stdin',
-    )
+    .option('--file <path>', 'a file with an entry per line, or CSV with columns address and reason; - reads stdin')
     .option('--remove', 'remove them from the list')
     .option('--reason <text>', 'why; stored in the archive')
     .option('--by <name>', 'who decides; default: the user of this shell')
@@ -18,8 +15,7 @@ export function addDenialCommands(program: DocketCommand, io: CommandIo): void {
     .details(`
 A denied address gets no report, no file by mail, no correction, no request for approval and no notice, whether a definition, a
 list file or an added recipient names it. Its deliveries are skipped, the others go out, and the run ends as done. If nobody is
-left, the owner gets a notice. Messages to several recipients do not show a denied address. Definitions are not changed: \`docket
-recipients\` finds those that name an address.
+left, the owner gets a notice. No message shows a denied address. \`docket recipients\` finds the definitions to change.
 
 The list applies to the whole deployment, has at most 10,000 entries, and is stored in the archive. While it cannot be read,
 nothing is sent. A file with an invalid line changes nothing. Processes of 0.2.0 ignore the list; the command warns if it sees one.
@@ -44,8 +40,7 @@ Examples:
     .option('--json', 'one JSON document on stdout')
     .details(`
 Lists the lines of definitions and list files that name the address as recipient, owner, person or approver, the allow-lists
-that have it or its domain, its entry in the deny list, and what was sent to it, newest first. Runs that only the archive has
-are included.
+that have it or its domain, its entry in the deny list, and what was sent to it, newest first, even from runs in the archive only.
 
 Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, LOG_LEVEL
 

@@ -42,14 +42,8 @@ Examples:
       ),
     )
     .option('--key-file <path>', 'file that contains the API key')
-    .option(
-      '--org <id>',
-      'short name of the organization and of its folder; default: made from its name at the service',
-    )
-    .option(
-      '--service-org <id>',
-      'number of the organization at the service, or `current` for the organization of the key',
-    )
+    .option('--org <id>', 'short name of the organization, also of its folder; default: from its name at the service')
+    .option('--service-org <id>', 'its number at the service, or `current` for the organization of the key')
     .option('--timezone <zone>', 'IANA zone of periods and schedules; default: the zone of this machine')
     .option('--to <address...>', 'recipients of the reports')
     .choice('--allow <what>', 'allowed recipients: these addresses, or all addresses of their domains', [
@@ -129,10 +123,7 @@ Examples:
     .option('--dump <file>', 'write the history as NDJSON and exit')
     .option('--mail <dir>', 'also run a mail server that stores each message as a file there')
     .option('--mail-port <port>', 'port of that mail server; 0: any free port', '1025')
-    .option(
-      '--redis',
-      'also start a Redis, on port 6379 if it is free, and remove it on exit; if REDIS_URL is set, use that one',
-    )
+    .option('--redis', 'also start a Redis until exit, on port 6379 if it is free; with REDIS_URL, use that one')
     .option('--json', 'one JSON document on stdout: URL, organizations, keys and companion services')
     .details(`
 Environment: LOG_LEVEL; REDIS_URL with --redis

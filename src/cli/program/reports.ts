@@ -35,9 +35,7 @@ Examples:
 
   program
     .command('catalog')
-    .description(
-      'List the metrics that an organization may read, with unit, history, and the dimensions that group and filter them',
-    )
+    .description('List the metrics that an organization may read, with units, history and dimensions')
     .argument('[words...]', 'words to search for; the id of a metric or dimension prints its details')
     .option('--org <org>', 'organization; needed if there are several')
     .option('--json', 'one JSON document on stdout')
@@ -122,8 +120,7 @@ Examples:
     .option('--period <period>', 'instead of the definition’s period')
     .option('--json', 'one JSON document on stdout')
     .details(`
-With REDIS_URL set, it also shows the rate-limit state of the key, and fetches the metric catalog only if the workers have not
-cached it.
+With REDIS_URL set, it shows the rate-limit state of the key, and fetches the metric catalog only if the workers have none.
 
 Environment: COMPLIANCE_API_URL, DOCKET_JOBS, REDIS_URL, LOG_LEVEL; the organization's key
 
@@ -203,9 +200,7 @@ Examples:
 
   program
     .command('forecast')
-    .description(
-      'Forecast when the reports of the next hours go out, which will be late, and when an API key is fully used',
-    )
+    .description('Forecast when the next reports go out, which will be late, and when an API key is fully used')
     .option('--key <key>', 'only of this API key: its fingerprint, or the first characters of it')
     .option('--org <org>', 'only of this organization; others with the same key are simulated, too')
     .option('--from <when>', 'start of the window: a day, or an instant with its zone; default: now')

@@ -14,10 +14,7 @@ export function addResultCommands(program: DocketCommand, io: CommandIo): void {
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
     .option('--match <text>', 'words in the id or title of the report, or in the id or name of its organization')
-    .option(
-      '--to <address>',
-      'only with deliveries to this address, or to addresses that contain this text; case does not matter',
-    )
+    .option('--to <address>', 'only with deliveries to this address, or to addresses with this text, in any case')
     .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
     .option('--error <text>', 'only with an error whose code contains this text, e.g. smtp')
     .option(
@@ -108,8 +105,7 @@ Example:
       .action(async (ids, flags) => (await import('../commands/runs/decide.ts')).decide(name, ids, flags, io));
   const MANY = `
 With several ids, or with filters, the command prints a preview and prompts. Without a terminal, repeat it with --confirm and the
-printed digest: it then decides about exactly what was printed. Items that have changed since are left out and listed. At most 500
-at once.`;
+printed digest: it then decides about what was printed. Items that have changed since are left out and listed. At most 500 at once.`;
   decision('cancel', 'Cancel runs that have not ended, or that wait for people').details(`
 A waiting run ends at once. A running one is notified within two seconds, in any process, and stops before its next step; a
 message that is being sent is finished first. Completed deliveries are not affected; \`docket runs retry\` continues with the
@@ -149,10 +145,7 @@ Example:
       .description(description)
       .argument('<id>', 'id of the run, or its first 8 digits or more')
       .requiredOption('--reason <text>', 'why; stored with the decision')
-      .option(
-        '--content <sha256>',
-        'hash of the content that you have looked at, 8 to 64 hex digits; default: prompts on a terminal',
-      )
+      .option('--content <sha256>', 'hash of the content that you saw, 8 to 64 hex digits; default: a prompt')
       .option('--json', 'one JSON document on stdout: the review');
   review('approve', 'Approve exactly what a run would deliver')
     .option('--again', 'approve it even if another run has delivered the period meanwhile; no prompt')
@@ -239,10 +232,7 @@ Examples:
     .option('--org <org>', 'only of this organization')
     .option('--report <report>', 'only of this report, with --org')
     .option('--match <text>', 'words in the id or title of the report, or in the id or name of its organization')
-    .option(
-      '--to <address>',
-      'only with deliveries to this address, or to addresses that contain this text; case does not matter',
-    )
+    .option('--to <address>', 'only with deliveries to this address, or to addresses with this text, in any case')
     .option('--period <period>', 'only runs whose period begins in this one, e.g. 2026-10, 2026-W46, october')
     .option('--run <id>', 'only of this run: its id, or the first 8 digits or more')
     .option('--unknown', 'only those that may or may not have arrived, of all runs')

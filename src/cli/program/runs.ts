@@ -28,8 +28,7 @@ export function addRunCommands(program: DocketCommand, io: CommandIo): void {
 With REDIS_URL set, it shares one rate limiter per API key with the workers, and a run that delivers uses their ledger, archive
 and records: docket runs and docket deliveries list it. Without REDIS_URL, a run that delivers starts a private Redis beside
 DOCKET_JOBS, as docket start --local does, and needs redis-server or valkey-server on the PATH. Its files are only in --out; the
-archive records what was sent. --no-deliver needs no Redis. If workers use the key through another Redis, it may have to wait
-after a 429.
+archive records what was sent. --no-deliver needs no Redis. If workers with another Redis use the key, it may wait after a 429.
 
 A report that was delivered for this period before, by e-mail, SFTP, S3, webhook, Slack or Teams, is not delivered again by
 accident: on a terminal the command prompts first; elsewhere, and with --json, it fails with already_delivered. --again delivers

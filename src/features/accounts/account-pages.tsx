@@ -94,7 +94,7 @@ export const NoAccess = ({ assets, account, to }: NoAccessProps) => {
             {groupsOmitted ? 'left out by the provider: too many groups' : <Groups groups={groups} />}
           </Fact>
         </dl>
-        <h2>What an administrator does</h2>
+        <h2>What an administrator can do</h2>
         <Remedy account={account} />
         <p class="more">
           <a href={`/sign-in?to=${encodeURIComponent(to)}`}>Sign in again</a>

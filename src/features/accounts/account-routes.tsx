@@ -96,8 +96,8 @@ function addAccountRoutes(app: Hono<Env>, signIn: AccountSignIn, parts: AccountR
 function providerMessage(code: string, name: string): string {
   if (code === 'oidc.unavailable') return `${name} does not answer. Try again in a moment, or sign in with a token.`;
   if (code === 'oidc.refused') return `${name} refused the sign-in.`;
-  const remedy = 'An administrator finds out why with `docket doctor`. Until then sign in with a token.';
+  const remedy = 'An administrator can find the reason with `docket doctor`. Until then, sign in with a token.';
   return code === 'oidc.client_refused'
     ? `${name} does not accept Docket as a client. ${remedy}`
-    : `${name} sent an answer that is not valid. ${remedy}`;
+    : `${name} sent an invalid response. ${remedy}`;
 }

@@ -35,7 +35,7 @@ export async function watchAccounts(
   if ((await current()).length === 0) log.warn('The accounts file has no entries: no account has access', { path });
   const file = await stat(path).catch(() => undefined);
   if (file !== undefined && (file.mode & 0o022) !== 0) {
-    log.warn('Others may write the file of accounts, and give themselves access: run `chmod go-w FILE`', { path });
+    log.warn('Other users can write the file of accounts, and give themselves access: run `chmod go-w FILE`', { path });
   }
   return current;
 }

@@ -143,7 +143,7 @@ export function evaluateAccounts(count: number, mode: number): CheckResult {
   const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
   if ((mode & 0o022) !== 0) {
     return warn(
-      `${entries}, and others may write the file: they can give themselves access`,
+      `${entries}, and other users can write the file: they can give themselves access`,
       'Run `chmod go-w` on it.',
     );
   }

@@ -11,8 +11,8 @@ const groupSchema = <Match extends z.ZodType>(match: Match, description: string)
   z
     .object({
       matches: z.array(match).readonly(),
-      total: z.int().min(0).describe('How many there are in all.'),
-      is_minimum: z.boolean().describe('true: there are `total` or more.'),
+      total: z.int().min(0).describe('Number of matches.'),
+      is_minimum: z.boolean().describe('true: there are at least `total` matches.'),
     })
     .describe(description);
 
@@ -20,10 +20,10 @@ const searchSchema = z
   .object({
     period: orNull(
       z.object({ from: z.string(), to: z.string(), label: z.string() }).describe('First and last day, YYYY-MM-DD.'),
-    ).describe('The period that the text names.'),
+    ).describe('The period in the text.'),
     reports: groupSchema(
       z.object({ org: z.string(), report: z.string(), title: z.string().nullable() }).meta({ id: 'FoundReport' }),
-      'Reports whose id, title or organization has every word.',
+      'Reports whose id, title or organization contains every word.',
     ),
     runs: groupSchema(
       runSchema,
@@ -33,12 +33,12 @@ const searchSchema = z
       groupSchema(receivedSchema, 'Its newest deliveries; `total` counts runs.')
         .extend({ org: z.string(), recipient: z.string().describe('In lower case.') })
         .meta({ id: 'FoundRecipient' }),
-      'Recipients that contain the words, the latest first; with a period, with what they got for it.',
+      'Recipients that contain the words, the latest first; with a period, also what was sent to them for it.',
     ),
     mentions: z
       .array(mentionSchema)
       .readonly()
-      .describe('Of a complete address: the places in definitions that name it.'),
+      .describe('For a complete address: the places in definitions that name it.'),
   })
   .meta({ id: 'SearchResult' });
 
@@ -49,7 +49,7 @@ const route = createRoute({
   tags: ['Search'],
   summary: 'Search reports, runs and recipients',
   description:
-    'The text is a part of a report’s id or title, the first 4 digits or more of a run’s id, or a part of a recipient’s address, each in any case. A period may be added: `board@ october`, `board@ 2026-10`, `kpi w46`. Each group has its first matches and the number of all.',
+    'The text is a part of a report’s id or title, the first 4 digits or more of a run’s id, or a part of a recipient’s address; case does not matter. It can include a period: `board@ october`, `board@ 2026-10`, `kpi w46`. Each group has its first matches and the number of all matches.',
   security,
   request: {
     query: z.strictObject({

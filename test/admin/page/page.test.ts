@@ -431,7 +431,7 @@ describe('the page', () => {
     const html = await (await send('GET', '/')).text();
     expect(html).toContain('<strong>1 run</strong>');
     expect(html).toContain(`href="/runs/${held.id}"`);
-    expect(html).toContain('<strong>1+ runs of the last 24 hours failed</strong>');
+    expect(html).toContain('<strong>1+ runs in the last 24 hours failed</strong>');
     expect(html).toContain('<code>k_1</code>');
     expect(html).not.toContain('class="all-clear"');
   });
@@ -456,7 +456,7 @@ describe('the page', () => {
     }));
     const { send } = await own.visit(anna.token);
     const html = await (await send('GET', '/')).text();
-    expect(html).toContain('<strong>2 readings</strong>');
+    expect(html).toContain('<strong>2 missed readings</strong>');
     expect(html).toContain('2026-11-12');
     expect(html).not.toContain('class="all-clear"');
   });

@@ -71,7 +71,7 @@ test('the preview names each item, says what is left out and why, and asks for a
     await (await visit({ selection: async () => selection })).send('GET', `/selections/${DIGEST}`)
   ).text();
   expect(page).toContain('Cancel: 2 runs');
-  expect(page).toContain('Nothing has happened yet.');
+  expect(page).toContain('Nothing was changed yet.');
   expect(page).toContain(lost.id.slice(0, 8));
   expect(page).toContain('It has ended: done.');
   expect(page).toContain(`action="/selections/${DIGEST}/decide"`);

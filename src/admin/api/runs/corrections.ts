@@ -19,7 +19,7 @@ import {
 } from '../openapi-helpers.ts';
 import { idOrPrefixSchema, idSchema } from '../schemas.ts';
 
-const figure = z.number().nullable().describe('Raw: a count, a ratio from 0 to 1, or seconds; null: undefined.');
+const figure = z.number().nullable().describe('Raw value: a count, a ratio from 0 to 1, or seconds; null: undefined.');
 const status = z.enum(['on_target', 'watch', 'breached', 'undefined']).nullable();
 const groupSchema = z.object({ dimension: z.string(), value: z.string() });
 
@@ -28,12 +28,12 @@ const changeSchema = z
     section: z.string(),
     metric: z.string(),
     bucket: z.string().nullable(),
-    groups: z.array(groupSchema).readonly().describe('Of its row; empty for totals.'),
+    groups: z.array(groupSchema).readonly().describe('Dimension values of its row; empty for totals.'),
     before: figure,
     after: figure,
-    status_before: status.describe('Null: it is not judged.'),
+    status_before: status.describe('Null if the figure has no target.'),
     status_after: status,
-    value: z.string().nullable().describe('Of a report with `split`: whose pack it is in. Null for others.'),
+    value: z.string().nullable().describe('With `split`: the value whose pack has it; otherwise null.'),
   })
   .meta({ id: 'FigureChange' });
 
@@ -43,12 +43,12 @@ const correctionSchema = z
     run: idSchema.describe('The delivered run.'),
     organization: z.string(),
     report: z.string(),
-    by_hand: z.boolean().describe('A person opened it. Otherwise the service has changed figures.'),
+    by_hand: z.boolean().describe('true: a person opened the correction. false: the service has changed figures.'),
     state: z
       .enum(CORRECTION_STATES)
-      .describe('open waits for a decision; withdrawn and replaced: the service has changed the figures again.'),
+      .describe('open: waits for a decision. withdrawn, replaced: the service has changed the figures again.'),
     found_at: z.iso.datetime(),
-    material: z.int().describe('Number of material changes: the first ones.'),
+    material: z.int().describe('Number of material changes. They come first in the list.'),
     total: z.int().describe('Number of all changes; at most 1,000 are listed.'),
     changes: z.array(changeSchema).readonly(),
     decision: z
@@ -73,14 +73,12 @@ const viewSchema = correctionSchema
           target: z.string(),
           recipient: z.string(),
           receives: z.boolean(),
-          why: z.string().nullable().describe('Why it would not receive a corrected edition.'),
-          marked: z
-            .boolean()
-            .describe('Its copy says "Corrected". false: its delivery of the first edition was withdrawn.'),
+          why: z.string().nullable().describe('Why the recipient would not receive a corrected edition.'),
+          marked: z.boolean().describe('Its copy says "Corrected". false: its first delivery was withdrawn.'),
         }),
       )
       .readonly()
-      .describe('Who has received the edition, or may have.'),
+      .describe('The recipients who received the edition, or may have.'),
   })
   .meta({ id: 'CorrectionDetail' });
 
@@ -100,7 +98,7 @@ const listRoute = createRoute({
   summary: 'List the corrections of delivered figures, newest first',
   request: { query: z.strictObject({ org: orgSchema.optional(), state: z.enum(CORRECTION_STATES).optional() }) },
   responses: {
-    200: jsonResponse(z.object({ corrections: z.array(correctionSchema).readonly() }), 'All that are known.'),
+    200: jsonResponse(z.object({ corrections: z.array(correctionSchema).readonly() }), 'All known corrections.'),
     ...filterProblems,
   },
 });
@@ -109,7 +107,7 @@ const showRoute = createRoute({
   method: 'get',
   path: '/api/corrections/{id}',
   operationId: 'getCorrection',
-  summary: 'Show a correction and who has received the edition',
+  summary: 'Show a correction and the recipients of the edition',
   request: { params },
   responses: { 200: jsonResponse(viewSchema, 'The correction.'), ...lookupProblems },
 });
@@ -120,7 +118,7 @@ const openRoute = createRoute({
   operationId: 'openCorrection',
   summary: 'Send a corrected edition of a delivered run',
   description:
-    'Withdraws what the run has not delivered, and opens a run with new figures. Who received the first edition, or may have, gets it marked; withdrawn recipients get it unmarked; nobody else gets it. If the report has `approval`, it waits for approval. The request may be repeated. 409 while another correction is under way.',
+    'Withdraws what the run has not delivered, and opens a run with new figures. Recipients who received the first edition, or may have, get a marked edition; withdrawn recipients get it without the mark; nobody else gets it. If the report has `approval`, the run waits for approval. The request may be repeated. The response is 409 while another correction is in progress.',
   request: {
     body: jsonRequestBody(
       z
@@ -135,13 +133,13 @@ const openRoute = createRoute({
           definition: z
             .enum(DEFINITION_CHOICES)
             .default('delivered')
-            .describe('current: the report as it is defined now. Its new recipients get nothing.'),
+            .describe('current: the definition that is active now. Recipients who are new in it get nothing.'),
         })
         .meta({ id: 'CorrectionRequest' }),
     ),
   },
   responses: {
-    202: jsonResponse(z.object({ correction: viewSchema, run: idSchema }), 'The run that sends it.'),
+    202: jsonResponse(z.object({ correction: viewSchema, run: idSchema }), 'The run that sends the corrected edition.'),
     ...mutationProblems,
     409: lookupProblems[409],
   },
@@ -151,11 +149,11 @@ const sendRoute = createRoute({
   ...deciding,
   path: '/api/corrections/{id}/send',
   operationId: 'sendCorrection',
-  summary: 'Send a corrected edition to those who received the first one',
+  summary: 'Send a corrected edition to the recipients of the first one',
   description:
     'Opens a run. If the report has `approval`, it waits for approval before it is sent. The request may be repeated.',
   responses: {
-    202: jsonResponse(z.object({ correction: correctionSchema, run: idSchema }), 'The run that sends it.'),
+    202: jsonResponse(z.object({ correction: correctionSchema, run: idSchema }), 'The run that sends the edition.'),
     ...mutationProblems,
     409: lookupProblems[409],
   },

@@ -15,17 +15,17 @@ export const reviewSchema = z
     phase: z
       .enum(REVIEW_PHASES)
       .describe(
-        'What it waits for: figures, comments, a release of incomplete figures, approval. ready: it is about to be published. sealed, rejected and cancelled are final.',
+        'figures, comments, incomplete, approval: what the review waits for (incomplete: a release of incomplete figures). ready: about to be published. sealed, rejected and cancelled are final.',
       ),
-    since: instantSchema.nullable().describe('Since when the phase lasts.'),
-    due: instantSchema.nullable().describe('When `within` ends; null without it.'),
-    figures: sha256Schema.nullable().describe('SHA-256 of the figures and all that is frozen with them.'),
-    content: sha256Schema.nullable().describe('SHA-256 of the figures and the comments: what an approval names.'),
+    since: instantSchema.nullable().describe('When the phase began.'),
+    due: instantSchema.nullable().describe('When the time limit `within` ends; null without one.'),
+    figures: sha256Schema.nullable().describe('SHA-256 of the figures and of everything that is frozen with them.'),
+    content: sha256Schema.nullable().describe('SHA-256 of the figures and the comments. An approval names this hash.'),
     comments: z
       .array(
         z.object({
           section: sectionSchema,
-          value: z.string().nullable().describe('Only in the pack of this value; null: for all.'),
+          value: z.string().nullable().describe('Only in the pack of this value; null: in all packs.'),
           text: z.string().describe('As typed.'),
           author: z.string(),
           at: instantSchema,
@@ -39,30 +39,28 @@ export const reviewSchema = z
       .array(
         z.object({
           name: z.string(),
-          for: z.string().nullable().describe('The approver whose deputy this is: they share one seat.'),
+          for: z.string().nullable().describe('The approver whose deputy this is. Only one of them can approve.'),
           at: instantSchema,
           reason: z.string(),
         }),
       )
       .readonly()
-      .describe('Of exactly this content.'),
+      .describe('Approvals of exactly this content.'),
     delegations: z
       .array(
         z.object({
           ...{ from: z.string(), to: z.string(), by: z.string(), reason: z.string(), at: instantSchema },
-          until: instantSchema.nullable().describe('The deputy’s end; null: none.'),
+          until: instantSchema.nullable().describe('When the deputy stops being one; null: no end.'),
         }),
       )
       .readonly()
-      .describe('The deputies that were named, oldest first. The last one of each approver holds.'),
-    reviewers: z.array(z.string()).readonly().describe('Who may approve it now, deputies as "X for Y".'),
-    refusal: z.string().nullable().describe('Why you may not approve it; null where you may.'),
+      .describe('The deputies that were named, oldest first. The last one of each approver counts.'),
+    reviewers: z.array(z.string()).readonly().describe('Who may approve it now; deputies as "DEPUTY for APPROVER".'),
+    refusal: z.string().nullable().describe('Why you may not approve it; null if you may.'),
     already_delivered: z
       .string()
       .nullable()
-      .describe(
-        'What another run has delivered for the period while this one waits; `again` approves it all the same.',
-      ),
+      .describe('What another run has delivered for the period while this one waits; `again` approves it anyway.'),
     can_reject: z.boolean().describe('Whether you may reject it now.'),
     sections: z
       .array(
@@ -73,16 +71,16 @@ export const reviewSchema = z
           references: z
             .array(z.object({ reference: z.string(), label: z.string(), text: z.string() }))
             .readonly()
-            .describe('Figures that a comment may quote, by name, and how they are printed.'),
+            .describe('Figures that a comment can quote by name, and how they are printed.'),
         }),
       )
       .readonly()
-      .describe('What can be commented.'),
+      .describe('The sections that can have comments.'),
     drafts: z
       .array(
         z.object({
           section: sectionSchema,
-          kind: z.enum(['comment', 'actions']).describe('actions: only the actions that the comment asks for.'),
+          kind: z.enum(['comment', 'actions']).describe('actions: only the open actions of the comment.'),
           text: z.string(),
           author: z.string(),
           period: z.string(),
@@ -91,7 +89,7 @@ export const reviewSchema = z
       )
       .readonly()
       .describe(
-        'Comments of the last period where `carry` is set, and open actions of the others. They are never printed.',
+        'Drafts from the previous period: whole comments if `carry` is set, otherwise their open actions. Drafts are never printed.',
       ),
     packs: z
       .array(
@@ -100,15 +98,15 @@ export const reviewSchema = z
           label: z.string(),
           slug: z.string().describe('The folder of its files.'),
           headlines: z.array(z.string()).readonly(),
-          held: z.string().nullable().describe('Why nobody gets it; null where somebody does.'),
+          held: z.string().nullable().describe('Why nobody gets the pack; null if somebody does.'),
         }),
       )
       .readonly()
-      .describe('Of a report with `split`: the packs that one decision is about. Empty until a worker has made them.'),
+      .describe('With `split`: the packs that one decision covers. Empty until a worker has created them.'),
     files: z
       .array(z.object({ name: z.string(), bytes: z.int(), href: z.string() }))
       .readonly()
-      .describe('What is reviewed, as files; empty until a worker has made them.'),
+      .describe('The files under review; empty until a worker has created them.'),
     history: z
       .array(
         z.object({
@@ -120,7 +118,7 @@ export const reviewSchema = z
         }),
       )
       .readonly()
-      .describe('All versions of all comments, oldest first; text null: withdrawn.'),
+      .describe('All versions of all comments, oldest first; `text` is null for a withdrawn comment.'),
   })
   .meta({ id: 'Review' });
 
@@ -165,7 +163,7 @@ export const commentedSchema = z
     warnings: z
       .array(z.object({ number: z.string().describe('As typed.'), text: z.string() }))
       .readonly()
-      .describe('Typed numbers that contradict the figures of the section. The comment is written all the same.'),
+      .describe('Typed numbers that contradict the figures of the section. The comment is stored anyway.'),
   })
   .meta({ id: 'Commented' });
 

@@ -25,11 +25,11 @@ const oneRoute = createRoute({
   path: '/api/runs/{id}/review',
   operationId: 'getReview',
   tags: ['Reviews'],
-  summary: 'The review of a run: what it waits for, its comments and approvals',
-  description: 'A run has a review where its report has `approval` or `commentary` and it delivers; otherwise 404.',
+  summary: 'Show the review of a run: what it waits for, its comments and approvals',
+  description: 'A run has a review if it delivers and its report has `approval` or `commentary`; otherwise: 404.',
   security,
   request: { params: idParams },
-  responses: { 200: jsonResponse(reviewSchema, 'As it is now.'), ...lookupProblems },
+  responses: { 200: jsonResponse(reviewSchema, 'Its current state.'), ...lookupProblems },
 });
 
 const fileRoute = createRoute({
@@ -37,12 +37,12 @@ const fileRoute = createRoute({
   path: '/api/runs/{id}/review/files/{name}',
   operationId: 'getReviewFile',
   tags: ['Reviews'],
-  summary: 'Download a file of what is reviewed',
+  summary: 'Download a file under review',
   security,
   request: { params: z.object({ id: idOrPrefixSchema, name: z.string().max(300) }) },
   responses: {
     200: {
-      description: 'The file, without the line that names who approved it.',
+      description: 'The file, still without the line that names its approvers.',
       headers: z.object({
         'Content-Disposition': z.string().describe('`attachment`, with its name (RFC 6266).'),
         'Content-Length': z.string(),
@@ -58,8 +58,8 @@ const previewRoute = createRoute({
   path: '/api/runs/{id}/review/preview',
   operationId: 'getReviewPreview',
   tags: ['Reviews'],
-  summary: 'The e-mail of what is reviewed, as a page of its own, its pictures inside',
-  description: 'Under a policy in which nothing runs, loads or links.',
+  summary: 'Show the e-mail under review as a page with inline images',
+  description: 'The content security policy forbids scripts, external resources and links.',
   security,
   request: { params: idParams, query: z.object({ body: bodySchema }) },
   responses: {
@@ -74,7 +74,7 @@ const commentQuery = z.strictObject({
     .min(1)
     .max(200)
     .optional()
-    .describe('Of a report with `split`: only in the pack of this value, in place of the comment for all packs.'),
+    .describe('With `split`: only in the pack of this value, where it replaces the comment for all packs.'),
 });
 
 const commentParams = z.object({
@@ -90,9 +90,9 @@ const commentRoute = createRoute({
   path: '/api/runs/{id}/comments/{section}',
   operationId: 'commentOnSection',
   tags: ['Reviews'],
-  summary: 'Comment a section of a run that is not delivered yet',
+  summary: 'Comment on a section of a run that is not delivered yet',
   description:
-    'Replaces the comment of the section. Plain text with paragraphs, `-` and `1.` lists, `*emphasis*` and `**strong**`; `{{ section.metric }}` prints a figure. Whatever was approved before needs approval again.',
+    'Replaces the comment of the section. Plain text with paragraphs, `-` and `1.` lists, `*emphasis*` and `**strong**`; `{{ section.metric }}` prints a figure. A new comment voids earlier approvals.',
   security,
   request: {
     params: commentParams,
@@ -138,7 +138,7 @@ const approveRoute = createRoute({
   tags: ['Reviews'],
   summary: 'Approve exactly this content',
   description:
-    'Only people whom `approval.by` of the report names may do this, whatever their role. If the content has changed, the answer is 409 with code `review.content_changed`. If another run has delivered the period meanwhile, the answer is 409 with code `already_delivered`, unless `again` is true. Repeating the request changes nothing.',
+    'Only people in `approval.by` of the report may do this, whatever their role. If the content has changed, the response is 409 with code `review.content_changed`. If another run has delivered the period meanwhile, it is 409 with code `already_delivered`, unless `again` is true. The request may be repeated.',
   security,
   request: {
     params: idParams,
@@ -147,7 +147,7 @@ const approveRoute = createRoute({
         .strictObject({
           content: contentSchema,
           reason: reasonSchema.default('approved'),
-          again: z.boolean().default(false).describe('true: approve although the period was delivered already.'),
+          again: z.boolean().default(false).describe('true: approve even if the period was already delivered.'),
         })
         .meta({ id: 'ApprovalRequest' }),
     ),
@@ -168,14 +168,14 @@ const delegateRoute = createRoute({
   tags: ['Reviews'],
   summary: 'Name a deputy for an approver of this run',
   description:
-    'The approver may do this, and whom `approval.may_delegate` of the report names. Deputy and approver share one seat. The deputy is a person of `people` as it was when the run was triggered, and may not have triggered the run, written a printed comment or added a recipient. Also for recipients that wait for approval.',
+    'The approver may do this, and everybody in `approval.may_delegate` of the report. Only one of approver and deputy can approve. The deputy must have been in `people` when the run was triggered, and must not have triggered the run, written a printed comment or added a recipient. Deputies can also approve added recipients.',
   security,
   request: {
     params: idParams,
     body: jsonRequestBody(
       z
         .strictObject({
-          to: personSchema.describe('The deputy: a key of `people`, or a token or account there.'),
+          to: personSchema.describe('The deputy: a key of `people`, or a token or account listed there.'),
           from: personSchema.optional().describe('The approver, as in `approval.by`; default: you.'),
           until: z.iso.date().optional().describe('The last day, in the organization’s time zone; default: no end.'),
           reason: reasonSchema,

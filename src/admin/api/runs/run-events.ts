@@ -22,9 +22,9 @@ export const progressSchema = z
   .object({
     stage: z.enum(PROGRESS_STAGES),
     calls: z.object({ done: z.int(), of: z.int().describe('0 before there is a plan.') }),
-    tokens: z.int().nullable().describe('Left on the key after the last call.'),
+    tokens: z.int().nullable().describe('Tokens left on the key after the last call.'),
     ahead: z.int().nullable().describe('Calls ahead of it while it waits for a token.'),
-    expected_finish: z.iso.datetime().nullable().describe('When the last call is expected to be answered.'),
+    expected_finish: z.iso.datetime().nullable().describe('When the response to the last call is expected.'),
     at: z.iso.datetime(),
   })
   .meta({ id: 'Progress' });
@@ -53,14 +53,14 @@ const route = createRoute({
   tags: ['Runs'],
   summary: 'Stream the progress of a run',
   description: [
-    'Server-sent events. `run`: the run (`Run`), at once and whenever it changed. `progress`: what its worker is at (`Progress`, or null), at once and at most once a second. `end`: `{ "state": … }`, when it has ended; the stream closes then.',
-    'A comment every 15 s of silence. Come back with `Last-Event-ID` and you are told only what is new; after the end the answer is 204, which stops an `EventSource`. Each token may have ten streams.',
+    'Server-sent events. `run`: the run (`Run`), at once and whenever it changes. `progress`: the progress of its worker (`Progress`, or null), at once and then at most once a second. `end`: `{ "state": … }`, when the run has ended; then the stream closes.',
+    'After 15 s without an event, the stream sends a comment. With `Last-Event-ID` it continues with what is new; after the end the response is 204, which stops an `EventSource`. A token can have ten streams.',
   ].join('\n\n'),
   security,
   request: {
     params: idParams,
     headers: z.object({
-      'Last-Event-ID': z.string().max(200).optional().meta({ description: 'The id of the last event that came.' }),
+      'Last-Event-ID': z.string().max(200).optional().meta({ description: 'The id of the last event received.' }),
     }),
   },
   responses: {
@@ -74,7 +74,7 @@ const route = createRoute({
         },
       },
     },
-    204: { description: 'The run has ended, and `Last-Event-ID` says that this is known.' },
+    204: { description: 'The run has ended, and `Last-Event-ID` is its last event.' },
     400: PROBLEM_RESPONSES[400],
     ...lookupProblems,
   },

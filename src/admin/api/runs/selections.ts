@@ -26,32 +26,32 @@ import { idSchema } from '../schemas.ts';
 const actionSchema = z
   .enum(SELECTION_ACTIONS)
   .describe(
-    'Of runs: `cancel`, `retry`, `release`. Of deliveries: `resend` for refused ones, `sent` for those whose result is unknown.',
+    'For runs: `cancel`, `retry`, `release`. For deliveries: `resend` for refused ones, `sent` for those whose result is unknown.',
   );
 
 const requestSchema = z
   .strictObject({
     action: actionSchema,
-    ids: z.array(idSchema).min(1).max(MAX_SELECTED).readonly().optional().describe('Of runs or of deliveries.'),
+    ids: z.array(idSchema).min(1).max(MAX_SELECTED).readonly().optional().describe('Ids of runs or of deliveries.'),
     filter: z
       .strictObject({
         org: orgSchema.optional(),
         report: reportSchema.optional(),
         ...partFilters,
         error: partSchema.optional(),
-        states: z.array(z.enum(RUN_STATES)).min(1).readonly().optional().describe('Of the runs.'),
+        states: z.array(z.enum(RUN_STATES)).min(1).readonly().optional().describe('States of the runs.'),
         since: instantText.optional().describe(`Runs created at this instant or later: ${INSTANT_FORMS}.`),
         until: instantText.optional().describe('Runs created before this instant.'),
       })
       .optional()
-      .describe('At least one condition. A cancelled run is retried only where `states` names `cancelled`.'),
+      .describe('At least one condition. Cancelled runs are retried only if `states` contains `cancelled`.'),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), { error: 'either `ids` or `filter`' })
   .meta({ id: 'SelectionRequest' });
 
 const selectionSchema = z
   .object({
-    digest: z.string().describe('64 hex digits, of exactly these items as they were shown.'),
+    digest: z.string().describe('64 hex digits: the hash of exactly these items as they were shown.'),
     action: actionSchema,
     items: z
       .array(
@@ -66,7 +66,7 @@ const selectionSchema = z
           result: z
             .enum(['decided', 'changed', 'refused'])
             .nullable()
-            .describe('null: nobody has decided. changed: it was no longer as shown, and was skipped.'),
+            .describe('null: nobody has decided. changed: it had changed since the preview and was skipped.'),
           why: z.string().nullable().describe('Why it was not decided.'),
         }),
       )
@@ -74,7 +74,7 @@ const selectionSchema = z
     skipped: z
       .array(z.object({ id: z.string(), why: z.string() }))
       .readonly()
-      .describe('Named, or found by the filter, and nothing that can be decided so.'),
+      .describe('Items that were named or found, but that this decision does not fit.'),
     decision: orNull(z.object({ by: z.string(), reason: z.string() })).describe('Who has decided, and why.'),
   })
   .meta({ id: 'Selection' });
@@ -96,7 +96,7 @@ const params = z.object({
   digest: z
     .string()
     .regex(/^[0-9a-f]{64}$/, '64 hex digits')
-    .meta({ description: 'Of the preview.' }),
+    .meta({ description: 'The digest of the preview.' }),
 });
 const shared = { tags: ['Selections'], security };
 
@@ -106,16 +106,16 @@ const previewRoute = createRoute({
   path: '/api/selections',
   operationId: 'previewSelection',
   summary: 'Preview a decision about many runs or deliveries',
-  description: `Changes nothing. At most ${MAX_SELECTED} items, of the organizations that the token may see. Nothing here approves, and nothing that is sent or may have arrived is sent again.`,
+  description: `Changes nothing. At most ${MAX_SELECTED} items, of the organizations that the token may see. A selection never approves, and never resends what has arrived or may have arrived.`,
   request: { body: jsonRequestBody(requestSchema) },
-  responses: { 200: jsonResponse(selectionSchema, 'What would be decided; kept for two days.'), ...mutationProblems },
+  responses: { 200: jsonResponse(selectionSchema, 'The preview; kept for two days.'), ...mutationProblems },
 });
 const oneRoute = createRoute({
   ...shared,
   method: 'get',
   path: '/api/selections/{digest}',
   operationId: 'getSelection',
-  summary: 'A preview, and what has come of it',
+  summary: 'Show a preview and its result',
   request: { params },
   responses: {
     200: jsonResponse(selectionSchema, 'The selection.'),

@@ -13,10 +13,10 @@ const instantSchema = z.iso.datetime();
 const entrySchema = z
   .object({
     kind: z.enum(TIMELINE_KINDS),
-    at: instantSchema.nullable().describe('null where it is unknown, and for what goes on now.'),
+    at: instantSchema.nullable().describe('null if it is unknown, or still going on.'),
     outcome: z.enum(TIMELINE_OUTCOMES).describe('waiting: for something or somebody. uncertain: it may have happened.'),
     text: z.string().describe('A phrase for a person; it may change.'),
-    detail: z.string().nullable().describe('A server’s answer, an error’s message, or the reason of a decision.'),
+    detail: z.string().nullable().describe('A server’s reply, an error’s message, or the reason for a decision.'),
     by: z.string().nullable().describe('Who triggered or decided it.'),
     ms: z.number().nullable().describe('How long it took, in ms.'),
     until: instantSchema.nullable().describe('Until when it waits.'),
@@ -30,7 +30,7 @@ const waitsSchema = z
     for: z.enum(WAIT_KINDS),
     text: z.string(),
     detail: z.string().nullable(),
-    until: instantSchema.nullable().describe('null where it depends on somebody or something else.'),
+    until: instantSchema.nullable().describe('null if it depends on somebody or something else.'),
   })
   .meta({ id: 'WaitReason' });
 
@@ -48,9 +48,9 @@ const timelineRoute = createRoute({
   path: '/api/runs/{id}/timeline',
   operationId: 'getRunTimeline',
   tags: ['Runs'],
-  summary: 'The steps of a run, oldest first',
+  summary: 'List the steps of a run, oldest first',
   description:
-    'Who or what triggered it, its stages, each delivery with its answer, each decision with its reason, notices.',
+    'Who or what triggered it, its stages, each delivery with the reply, each decision with its reason, and notices.',
   security,
   request: { params: idParams },
   responses: {
@@ -64,7 +64,7 @@ const timelineRoute = createRoute({
             'For a run that needs a decision: the newest other run on record that has delivered the period, or may have.',
           ),
       }),
-      'As it is now.',
+      'Its current state.',
     ),
     ...lookupProblems,
   },

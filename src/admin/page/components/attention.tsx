@@ -65,8 +65,8 @@ export const AttentionList = ({
       <DeploymentProblems problems={problems} zone={zone} now={layout.now} />
       {undecided.length === 0 ? null : (
         <p>
-          <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: nothing
-          is sent again until you decide. <a href={decidePath(undecided)}>Decide</a>
+          <strong>{countPhrase(undecided.length, false, 'delivery', 'deliveries')}</strong> with unknown result: Docket
+          sends nothing again until you decide. <a href={decidePath(undecided)}>Decide</a>
         </p>
       )}
       {uncorrected === 0 ? null : (
@@ -100,7 +100,7 @@ export const AttentionList = ({
         runs={failed.runs}
         more={failed.next !== null}
         verb={(runs) =>
-          `of the last 24 hours ${runs.every(({ state }) => state === 'failed') ? 'failed' : 'partly delivered'}`
+          `in the last 24 hours ${runs.every(({ state }) => state === 'failed') ? 'failed' : 'partly delivered'}`
         }
         action="Retry"
       />
@@ -121,8 +121,8 @@ export const AttentionList = ({
       ))}
       {missed.map(({ org, missed: gaps }) => (
         <p>
-          <strong>{countPhrase(gaps.length, false, 'reading', 'readings')}</strong> of current counts of {org} missed in
-          the last 7 days: {[...new Set(gaps.map(({ day }) => day))].join(', ')}. These days stay gaps.
+          <strong>{countPhrase(gaps.length, false, 'missed reading', 'missed readings')}</strong> of current counts of{' '}
+          {org} in the last 7 days: {[...new Set(gaps.map(({ day }) => day))].join(', ')}. These days stay gaps.
         </p>
       ))}
     </div>

@@ -113,7 +113,7 @@ const RetryGroup = ({ layout, runs, action }: RetryProps) => {
         action={`/runs/${first.id}/retry`}
         from="/"
         label={action}
-        question="What was the cause, and is it removed?"
+        question="What was the cause, and is it fixed?"
       >
         <p>Deliveries that arrived are not repeated. Unknown deliveries stay for your decision.</p>
       </ReasonForm>
@@ -139,7 +139,7 @@ const RunAgain = ({ layout, runs }: { readonly layout: LayoutData; readonly runs
       <form method="post" action="/runs/again">
         <Csrf layout={layout} />
         <input type="hidden" name="run" value={[...needed.values()].join(',')} />
-        <p>With the definitions as they are now: correct them first. What was delivered is not repeated.</p>
+        <p>The new runs use the current definitions: correct them first. What was delivered is not repeated.</p>
         <button type="submit" class="primary">
           Run again
         </button>

@@ -190,7 +190,7 @@ const SwitchBanner = ({ kind, org, by, reason, since, zone }: Switch & { readonl
       {kind === 'stop' ? 'Deliveries are stopped' : 'Legal hold'} for {org ?? 'everything'}
     </strong>{' '}
     since <Timestamp at={since} zone={zone} /> by {by}: {reason}.{' '}
-    {kind === 'stop' ? 'Runs are made and wait.' : 'Nothing is deleted and nothing expires.'}{' '}
+    {kind === 'stop' ? 'Runs are created and wait.' : 'Nothing is deleted and nothing expires.'}{' '}
     <a href="/pauses">Pauses</a> or <code>{`docket ${kind} ${org ?? '--all'} --release --reason "…"`}</code> ends it.
   </p>
 );

@@ -93,7 +93,7 @@ export const CORRECTION_STATE_LABELS: Readonly<Record<CorrectionState, StateLabe
   open: { label: 'To decide', tone: 'warn', description: 'Nothing is sent until somebody decides.' },
   sent: { label: 'Corrected', tone: 'good', description: 'Its run says whether the corrected edition was sent.' },
   dismissed: { label: 'Dismissed', tone: 'idle', description: 'The delivered edition remains valid.' },
-  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The figures are as delivered again.' },
+  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'The figures equal the delivered ones again.' },
   replaced: { label: 'Replaced', tone: 'idle', description: 'The service has changed the figures again since.' },
 };
 

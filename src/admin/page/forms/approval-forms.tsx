@@ -44,7 +44,7 @@ export const ApproveForm = ({ layout, run, content, delivered, refused }: Approv
           </p>
           <div class="choice">
             <input type="checkbox" name="again" value="yes" id="approve-again" required />
-            <label for="approve-again">Approve it all the same: it is delivered again, to all recipients</label>
+            <label for="approve-again">Approve it anyway: it is delivered again, to all recipients</label>
           </div>
         </div>
       )}
@@ -93,7 +93,7 @@ export const DelegateForm = ({ layout, view: { record, deputies }, refused }: De
       label="Name a deputy"
       question="Why does the approver need one?"
     >
-      <p>Approver and deputy share one seat: one of them approves. The pack names both. The deputy gets a notice.</p>
+      <p>Only one of approver and deputy can approve. The pack names both. The deputy gets a notice.</p>
       <label for="delegate-from">Approver</label>
       {select(
         'from',

@@ -83,7 +83,7 @@ export const CommentForm = ({
           Plain text, at most {formatInteger(MAX_COMMENT_LENGTH)} characters. An empty line begins a paragraph,{' '}
           <code>- </code> or <code>1. </code> an item of a list, <code>*…*</code> is emphasis, <code>**…**</code>{' '}
           strong. Quote figures by their references, such as <code>{'{{ onboarding.profiles.created }}'}</code>: they
-          print what the pack prints. Printed with your name.
+          print what the pack prints. Your name is printed with the comment.
           {approvable ? ' Under four_eyes, the author of a comment cannot approve the run.' : null}
         </p>
         <p class="buttons">

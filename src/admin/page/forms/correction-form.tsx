@@ -32,12 +32,12 @@ export const CorrectionForm = ({ layout, record, deliveries, refused }: Correcti
         refused={refused}
         action={action}
         label="Send a corrected edition"
-        question="What was wrong? The first page says it."
+        question="What was wrong? The first page prints it."
       >
         <p>
           New figures are fetched. The edition goes to {formatCounted(received, 'recipient')} of this run, marked as
           corrected{open === 0 ? '' : `, and without the mark to ${open} who did not get this run`}. Nobody else gets
-          it. Nothing more of this run is sent. A report with approval is approved first.
+          it. Nothing more of this run is sent. If the report has an approval, the edition waits for it.
         </p>
         <label for="correction-comment">Comment (optional)</label>
         <textarea id="correction-comment" name="comment" rows={4} maxlength={MAX_COMMENT_LENGTH}>

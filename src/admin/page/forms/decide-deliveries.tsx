@@ -46,7 +46,7 @@ export const DecideDeliveries = ({ layout, run, zone, deliveries, files, earlier
         <div>
           <h3>Other deliveries of this run</h3>
           <OtherDeliveries rows={own} />
-          <h3>Sent before for this period</h3>
+          <h3>Delivered before for this period</h3>
           <EarlierDeliveryNote earlier={earlier} zone={zone} />
         </div>
       </div>

@@ -42,11 +42,11 @@ export const Recipients = ({ layout, record, deliveries, added, refused }: Recip
             {...form}
             action={`${path}/recipients`}
             label="Send to somebody"
-            question="Why does the address get it?"
+            question="Why is it sent to this address?"
           >
             <p>
-              The address gets the files of this run in a message of its own. Nobody else gets anything, and the
-              definition stays as it is.
+              The address gets the files of this run in a separate message. Nobody else gets anything, and the
+              definition is not changed.
             </p>
             <label for="recipient-to">Address</label>
             <input
@@ -62,7 +62,7 @@ export const Recipients = ({ layout, record, deliveries, added, refused }: Recip
               <>
                 <label for="recipient-replaces">In place of</label>
                 <select id="recipient-replaces" name="replaces">
-                  <option value="">nobody: one more recipient</option>
+                  <option value="">nobody (an additional recipient)</option>
                   {correctable.map(({ recipient, target }) => (
                     <option value={`${target} ${recipient}`} selected={values.replaces === `${target} ${recipient}`}>
                       {recipient}, refused
@@ -106,8 +106,14 @@ const Proposal = ({ path, proposal, ...form }: ProposalProps) => {
         {approvals.length === 0 ? null : <> Approved by {approvals.map(voterName).join(', ')}.</>}
       </p>
       <div class="actions">
-        <ReasonForm {...form} action={`${action}/approved`} label="Approve recipient" question="Why may it get it?" />
-        <ReasonForm {...form} action={`${action}/rejected`} label="Reject recipient" question="Why not?" danger />
+        <ReasonForm {...form} action={`${action}/approved`} label="Approve recipient" question="Why is it approved?" />
+        <ReasonForm
+          {...form}
+          action={`${action}/rejected`}
+          label="Reject recipient"
+          question="Why is it rejected?"
+          danger
+        />
       </div>
     </section>
   );

@@ -23,7 +23,7 @@ export const ReleaseReview = ({ run, zone, held, files, earlier, delivers, child
     <h2 id="release-heading">{delivers ? 'Release it, or leave it held' : 'Held: figures are missing'}</h2>
     <p class="lead">
       {delivers
-        ? 'Figures are missing, so nothing was sent. It stays held, and nothing is sent, until somebody releases it. For complete figures, run the report again once the reason is gone.'
+        ? 'Figures are missing, so nothing was sent. It stays held, and nothing is sent, until somebody releases it. For complete figures, run the report again once the cause is fixed.'
         : 'Figures are missing. The run was triggered without deliveries, so there is nothing to release: its files stay in the archive.'}
     </p>
     {held.error === null ? null : <ErrorDetails error={held.error} heading="Files unavailable" />}
@@ -33,7 +33,7 @@ export const ReleaseReview = ({ run, zone, held, files, earlier, delivers, child
         <MissingFigures missing={held.missing} />
         <h3>Files</h3>
         {held.error === null ? <FileNames run={run} view={files} /> : <p>Unknown.</p>}
-        <h3>Sent before for this period</h3>
+        <h3>Delivered before for this period</h3>
         <EarlierDeliveryNote earlier={earlier} zone={zone} />
       </div>
       <div>

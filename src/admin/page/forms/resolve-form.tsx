@@ -24,7 +24,7 @@ const CHOICE_TEXTS = {
   },
   resend: {
     label: 'Send it again',
-    text: 'Sends the same files again, an e-mail with the same Message-ID. A recipient who already has it may get it twice.',
+    text: 'Sends the same files again; an e-mail keeps its Message-ID. A recipient who already has it may get it twice.',
   },
 } as const;
 

@@ -37,15 +37,15 @@ const HEADINGS = {
 } as const;
 
 const WAIT_EFFECT =
-  'The run continues by itself when its wait ends. After you have removed the cause, you can end the wait now. Deliveries that arrived are not repeated.';
+  'The run continues by itself when its wait ends. Once the cause is fixed, you can end the wait now. Deliveries that arrived are not repeated.';
 
 function runEffect(files: RunFilesView): string {
   const archived = 'files' in files && files.files.some(({ kind }) => kind === 'file');
   const rest =
-    'Its definition and period stay those that it was triggered with: after a correction of the definition, run the report again instead.';
+    'It keeps the definition and the period that it was triggered with: after a correction of the definition, run the report again instead.';
   return archived
     ? `Nothing was delivered. A retry delivers the archived files and makes no calls. ${rest}`
-    : `No files were archived and nothing was delivered. A retry starts again; calls that were answered are not made again while their answers are cached. ${rest}`;
+    : `No files were archived and nothing was delivered. A retry starts again; calls whose responses are still cached are not repeated. ${rest}`;
 }
 
 const FailedDeliveries = ({ rows, zone }: { readonly rows: readonly DeliveryRow[]; readonly zone: string }) => {
@@ -60,8 +60,7 @@ const FailedDeliveries = ({ rows, zone }: { readonly rows: readonly DeliveryRow[
   return (
     <>
       <p>
-        Repeats {formatCounted(failed.length, 'delivery', 'deliveries')} that failed for certain, with the archived
-        files.
+        Repeats {formatCounted(failed.length, 'delivery', 'deliveries')} that failed, with the archived files.
         {others.length === 0 ? '' : ` Not affected: ${others.join(' and ')}.`} A server that refused them will do so
         again until the reason is corrected. If an address is wrong, correct it in the definition and run the report
         again: a retry sends to the addresses of this run.

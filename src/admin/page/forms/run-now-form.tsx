@@ -85,7 +85,7 @@ export const RunNowForm = ({ layout, path, trigger, periods, packs, refused }: R
             id="run-unfinished"
             checked={values.unfinished === 'yes'}
           />
-          <label for="run-unfinished">Also if the last day is not over: the figures so far</label>
+          <label for="run-unfinished">Even if the last day is not over: the figures so far</label>
         </div>
         {packs.length === 0 ? null : (
           <>

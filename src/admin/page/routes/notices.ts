@@ -10,23 +10,23 @@ const NOTICES: Readonly<Record<string, string>> = {
   repeated: 'This form was sent before; this is the run that it triggered.',
   paused: 'Paused: scheduled runs wait.',
   resumed: 'Resumed: scheduled runs continue.',
-  stopped: 'Deliveries are stopped. Runs are made and wait.',
-  'stop-released': 'The stop is released. The runs that waited go on.',
-  denied: 'They are on the deny list.',
-  allowed: 'Taken off the deny list. What was skipped is not sent by itself.',
+  stopped: 'Deliveries are stopped. Runs are created and wait.',
+  'stop-released': 'The stop is released. The runs that waited continue.',
+  denied: 'Added to the deny list.',
+  allowed: 'Removed from the deny list. Skipped deliveries are not sent automatically.',
   held: 'The legal hold is in force: nothing is deleted and nothing expires.',
-  'hold-released': 'The legal hold is released. Retention and expiry go on.',
+  'hold-released': 'The legal hold is released. Retention and expiry continue.',
   cancel: 'Cancellation requested. The run stops before its next step.',
   retry: 'The run is queued again.',
   release: 'The run is released and queued for delivery.',
   withdrawn: 'The comment is withdrawn.',
   commented: 'The comment is stored.',
-  approved: 'Approved. The run goes on when enough people have approved this content.',
-  delegated: 'The deputy may approve it. They get a notice.',
+  approved: 'Approved. The run continues once enough people have approved this content.',
+  delegated: 'The deputy may approve it, and gets a notice.',
   rejected: 'Rejected. The run ends, and nothing is sent.',
   refetch: 'Rejected. The figures are fetched again and need approval again.',
   recipient: 'The delivery to the address is queued.',
-  'recipient-waits': 'The address waits for approval. Nothing is sent there before.',
+  'recipient-waits': 'The address waits for approval. Nothing is sent to it before.',
   'recipient-rejected': 'Rejected. Nothing is sent to the address.',
   correction: 'The run of the corrected edition is queued.',
   dismissed: 'The correction is dismissed. The delivered edition remains valid.',
@@ -67,7 +67,7 @@ export function runNotice(
   { doubts = [], line }: { readonly doubts?: readonly string[]; readonly line?: string | undefined } = {},
 ): string | undefined {
   if ((did === 'recipient' || did === 'recipient-waits') && line !== undefined && /^\d{1,6}$/.test(line)) {
-    return `${NOTICES[did] ?? ''} Later runs use the definition: fix ${org}/${report}.yaml, line ${line}.`;
+    return `${NOTICES[did] ?? ''} For later runs, correct ${org}/${report}.yaml, line ${line}.`;
   }
   if (did === 'commented' && doubts.length > 0) {
     return `The comment is stored. Check ${doubts.join(', ')}: no figure of the section prints ${doubts.length === 1 ? 'this number' : 'these numbers'}.`;

@@ -35,7 +35,7 @@ export const REVIEW_ACTIONS = {
 
   delegate: async (access: Access, { to = '', from = '', until = '', ...fields }: FormFields, run: string) => {
     if (until !== '' && !z.iso.date().safeParse(until).success)
-      throw incompleteForm('The last day is no date.', 'a day as YYYY-MM-DD');
+      throw incompleteForm('The last day is not a date.', 'a day as YYYY-MM-DD');
     const reason = parseReason(fields.reason);
     await access.delegate(run, { to, from, reason, ...(until === '' ? {} : { until }) });
     return `/runs/${run}?did=delegated`;

@@ -16,8 +16,8 @@ export const Denied = ({ layout, data: { denied, refused }, notice }: ViewProps<
     <PageLayout layout={layout} title="Deny list" notice={notice}>
       <h1>Deny list</h1>
       <p class="lead">
-        These addresses and domains get no report and no notice, whatever names them. The others still get theirs.{' '}
-        <code>docket recipients --of</code> shows what names an address.
+        These addresses and domains get no report and no notice, wherever they are named. Other recipients still get
+        theirs. <code>docket recipients --of</code> shows where an address is named.
       </p>
       {shown.length === 0 ? (
         <EmptyState>Nobody is denied.</EmptyState>
@@ -65,7 +65,7 @@ export const Denied = ({ layout, data: { denied, refused }, notice }: ViewProps<
             {rejected === undefined ? null : (
               <ErrorDetails error={rejected.error} id="deny-error" heading="Nothing was changed" />
             )}
-            <label for="deny-text">Addresses and domains, one a line</label>
+            <label for="deny-text">Addresses and domains, one per line</label>
             <textarea id="deny-text" name="text" rows={4} required spellcheck={false}>
               {rejected?.values.text ?? ''}
             </textarea>

@@ -36,7 +36,9 @@ export const ForecastPage = ({ layout, data }: ViewProps<ForecastData>) => {
   return (
     <PageLayout layout={layout} title="Forecast" current="/forecast" renew={RENEWAL_S}>
       <h1>Forecast</h1>
-      <p class="lead">When reports are delivered on a quiet day, and when a key is full. No call is made for it.</p>
+      <p class="lead">
+        When reports go out if nothing unplanned runs, and when an API key is fully used. The forecast makes no calls.
+      </p>
       <form class="filter" method="get" action="/forecast">
         <OrganizationSelect organizations={organizations} selected={org} />
         <label>
@@ -174,9 +176,7 @@ const Assumptions = ({ of }: { readonly of: ForecastDocument['assumptions'] }) =
   <p class="more muted small">
     Assumed: {of.processes} × {of.concurrency} runs at once; a call takes {of.call_seconds} s, rendering{' '}
     {of.render_seconds} s, delivery {of.delivery_seconds} s
-    {of.measured_reports === 0
-      ? null
-      : `, for ${formatCounted(of.measured_reports, 'report')} as long as in the last ten runs`}
-    . Not counted: runs on demand, backfills, corrected editions and failures.
+    {of.measured_reports === 0 ? null : ` (${formatCounted(of.measured_reports, 'report')}: as in the last ten runs)`}.
+    Not counted: runs on demand, backfills, corrected editions and failures.
   </p>
 );

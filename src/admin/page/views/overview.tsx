@@ -87,7 +87,7 @@ const Totals = ({ counts, inLine }: TotalsProps) => {
       </p>
       {lines.length === 0 ? null : (
         <p class="muted">
-          In line for a worker:{' '}
+          Queued for a worker:{' '}
           {lines.map((priority) => `${formatInteger(inLine?.[priority] ?? 0)} ${PRIORITY_LABELS[priority]}`).join(', ')}
           .
         </p>

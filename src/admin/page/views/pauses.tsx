@@ -50,7 +50,7 @@ const WaitingRuns = ({ runs, zones, now }: { runs: readonly StoppedRun[]; zones:
           <a href={`/runs/${id}`}>
             {org}/{report} {period.label}
           </a>
-          , made <When at={createdAt} zone={zones.of(org)} now={now} />
+          , created <When at={createdAt} zone={zones.of(org)} now={now} />
           {replacedBy === null ? null : (
             <>
               , {replacedBy.why} by <a href={`/runs/${replacedBy.run}`}>a newer run</a>
@@ -58,7 +58,7 @@ const WaitingRuns = ({ runs, zones, now }: { runs: readonly StoppedRun[]; zones:
           )}
           <label>
             <input type="checkbox" name={replacedBy === null ? 'except' : 'also'} value={id} />{' '}
-            {replacedBy === null ? 'Do not send it' : 'Send it all the same'}
+            {replacedBy === null ? 'Do not send it' : 'Send it anyway'}
           </label>
         </li>
       ))}
@@ -109,7 +109,7 @@ const SwitchForms = ({ org, layout, data }: Pick<SwitchEntryProps, 'layout' | 'd
         action={`${switchPath(org)}/${kind}`}
         from="/pauses"
         label={`${kind === 'stop' ? 'Stop deliveries of' : 'Legal hold for'} ${org ?? 'everything'}`}
-        question={kind === 'stop' ? 'Why are they stopped?' : 'Why is everything kept?'}
+        question={kind === 'stop' ? 'Why are they stopped?' : 'Why is the hold needed?'}
         refused={data.refused}
         danger={kind === 'stop'}
       />
@@ -176,10 +176,10 @@ export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPau
         </ul>
       )}
       {canAct(layout) ? (
-        <Section id="organizations" heading="Pause, stop or keep">
+        <Section id="organizations" heading="Pause, stop or hold">
           <p class="hint">
-            A pause holds scheduled runs back. A stop lets runs be made, and sends nothing. A legal hold deletes
-            nothing.
+            A pause holds back scheduled runs. Under a stop, runs are created and nothing is sent. Under a legal hold,
+            nothing is deleted.
           </p>
           <ul class="entries">
             {layout.principal.orgs === '*' ? (

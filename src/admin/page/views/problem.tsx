@@ -48,8 +48,8 @@ export const ProblemPage = ({ assets, problem, retry }: ProblemPageProps) => (
       {problem.next === undefined ? null : <p>{problem.next}</p>}
       {problem.code === 'redis.unreachable' ? (
         <p>
-          Nothing is lost: runs continue when Redis answers again. Start Redis, or mend the network between it and
-          Docket; on Docket's machine <code>docket doctor</code> says which.
+          Nothing is lost: runs continue when Redis answers again. Start Redis, or fix the network between Redis and
+          Docket. <code>docket doctor</code>, run on Docket's machine, shows which side fails.
         </p>
       ) : null}
       {problem.status >= 500 && retry !== undefined ? (

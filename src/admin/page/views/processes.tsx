@@ -14,7 +14,7 @@ export const Processes = ({ layout, data: { reports, silent } }: ViewProps<Proce
     <PageLayout layout={layout} title="Processes" current="/processes">
       <h1>Processes</h1>
       <p class="lead">
-        A process that has said nothing for 100 seconds is not listed any more. All should have the same version and
+        Processes that have not reported for 100 seconds are not listed. All should have the same version and
         definitions.
       </p>
       {reports.length + silent.length === 0 ? (

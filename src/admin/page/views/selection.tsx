@@ -15,11 +15,10 @@ export interface SelectionData {
 const EFFECTS: Readonly<Record<SelectionView['action'], string>> = {
   cancel: 'Each stops before its next step. Completed deliveries are not affected.',
   retry:
-    'Repeats deliveries that failed for certain, with the same files, runs again what failed before its files were made, and ends the wait of waiting runs. Deliveries that may have arrived stay as they are.',
-  release:
-    'Delivers the files as they are, with their notes on missing figures. Runs with a review are not among them.',
+    'Repeats failed deliveries with the same files, restarts runs that failed before their files were created, and ends the wait of waiting runs. Deliveries that may have arrived are not changed.',
+  release: 'Delivers the files as they are, with their notes on missing figures. Runs with a review are not included.',
   resend:
-    'Sends the same message again to recipients that refused it. Nothing that is sent or may have arrived is sent again.',
+    'Sends the same message again to recipients who refused it. What has arrived or may have arrived is not sent again.',
   sent: 'Marks them as arrived. Nothing is sent.',
 };
 
@@ -40,7 +39,7 @@ export const SelectionPage = ({ layout, data: { selection, refused } }: ViewProp
       <h1>{title}</h1>
       {decision === null ? (
         <p class="lead">
-          {EFFECTS[action]} Nothing has happened yet. Those that change before you decide are left out and listed.
+          {EFFECTS[action]} Nothing was changed yet. Items that change before you decide are left out and listed.
         </p>
       ) : (
         <p class="lead">
@@ -65,7 +64,7 @@ export const SelectionPage = ({ layout, data: { selection, refused } }: ViewProp
       )}
       <Section id="items" heading={counted}>
         {items.length === 0 ? (
-          <EmptyState>Nothing can be decided so. The list below says why.</EmptyState>
+          <EmptyState>This decision fits none of them. The list below says why.</EmptyState>
         ) : (
           <ItemTable items={items} outcomes={outcomes} decided={decision !== null} recipient={noun[0] === 'delivery'} />
         )}

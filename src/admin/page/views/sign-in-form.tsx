@@ -76,7 +76,7 @@ const TokenForm = ({ to, message, first = false }: TokenFormProps) => (
       Sign in
     </button>
     <p class="hint">
-      Create one with <code>docket tokens create</code>. The browser stores a session of some hours, not the token.
+      Create one with <code>docket tokens create</code>. The browser stores a session for some hours, not the token.
     </p>
   </form>
 );

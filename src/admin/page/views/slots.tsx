@@ -95,15 +95,13 @@ export const Slots = ({ layout, data }: ViewProps<SlotsData>) => (
     </form>
     <SlotTable slots={data.slots} pauses={data.pauses} now={layout.now} />
     {data.slots.length < MAX_SLOTS ? null : (
-      <p class="more muted">
-        These are the next {MAX_SLOTS}. Choose an organization or fewer days for those after them.
-      </p>
+      <p class="more muted">These are the next {MAX_SLOTS}. Choose an organization to see more of its slots.</p>
     )}
     {data.skipped.length === 0 ? null : (
       <Section id="skipped" heading={`Did not run in the last ${SKIPPED_DAYS} days`}>
         <SkippedTable skipped={data.skipped} />
         <p class="more">
-          <a href="/runs?state=skipped">All that did not run</a>
+          <a href="/runs?state=skipped">All skipped runs</a>
         </p>
       </Section>
     )}

@@ -121,9 +121,7 @@ export async function backfill(report: string, flags: BackfillFlags, io: Command
     for (const { why } of skipped) print.printStatus(`Skipped: ${why}`);
     if (skipped.length > 0) print.printStatus('Skipped periods were delivered before; --again sends them as well.');
     const opened = runs.filter((run) => run.opened).length;
-    print.printStatus(
-      `New: ${opened} of ${formatCounted(runs.length, 'run')}. \`docket runs --org ${definition.org}\` lists them.`,
-    );
+    print.printStatus(`New runs: ${opened} of ${runs.length}. \`docket runs --org ${definition.org}\` lists them.`);
   });
 }
 

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { formatCounted } from '../../../admin/page/components/format-numbers.ts';
 import type { AppContext } from '../../../base/context.ts';
 import { DocketError } from '../../../base/error.ts';
 import { withArchive } from '../../../compose/archive.ts';
@@ -39,7 +38,7 @@ export async function get(
         return { run: found, files: await exportRun(found, folder) };
       }));
   if (flags.json) return print.printJson({ run: run.id, org: run.org, report: run.report, folder, files });
-  print.printLine(`${formatCounted(files.length, 'file')}, all unchanged, in ${folder}`);
+  print.printLine(`${files.length} ${files.length === 1 ? 'file' : 'files'}, unchanged, in ${folder}`);
   for (const { name, sha256 } of files) print.printLine(`  ${sha256}  ${name}`);
 }
 

@@ -35,10 +35,9 @@ export function runCommands({
     case 'held':
       if (review !== undefined) return reviewCommands(record, review);
       // A run without its files cannot be released.
-      if (archived === undefined && archiveError === undefined)
-        return [{ command: again(record), why: 'starts a new run' }];
+      if (archived === undefined && archiveError === undefined) return [{ command: again(record), why: 'a new run' }];
       return [
-        { command: `docket runs get ${run}`, why: 'copies the files, so that you can look at them first' },
+        { command: `docket runs get ${run}`, why: 'copies the files, to look at first' },
         { command: `docket runs release ${run} ${REASON}`, why: 'sends them as they are' },
         { command: again(record), why: 'or fetches the figures again, in a new run' },
       ];
@@ -84,10 +83,7 @@ function reviewCommands(record: RunRecord, { state }: ReviewView): readonly Next
   const run = record.id.slice(0, 8);
   const content = state.content === null ? '' : ` --content ${state.content.slice(0, CONTENT_DIGITS)}`;
   const [missing] = state.missingComments;
-  const look = {
-    command: `docket runs get ${run} --review`,
-    why: 'copies the files, so that you can look at them first',
-  };
+  const look = { command: `docket runs get ${run} --review`, why: 'copies the files, to look at first' };
   const cancel = { command: `docket runs cancel ${run} ${REASON}`, why: 'or ends it: nothing is sent' };
   switch (state.phase) {
     case 'comments':
@@ -116,10 +112,7 @@ function reviewCommands(record: RunRecord, { state }: ReviewView): readonly Next
         ...(state.phase === 'approval'
           ? []
           : [
-              {
-                command: `docket runs release ${run} ${REASON}`,
-                why: 'accepts the missing figures, without approving',
-              },
+              { command: `docket runs release ${run} ${REASON}`, why: 'accepts the missing figures; approves nothing' },
             ]),
         cancel,
       ];

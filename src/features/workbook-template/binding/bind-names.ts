@@ -33,8 +33,8 @@ function readingProblem(
       return {
         ...about,
         code: 'workbook.ambiguous',
-        expected: 'a name that one section or metric has',
-        got: `${quoted(name.name)}, as names write ${read.ids.map(quoted).join(' and ')}`,
+        expected: 'a name that fits only one section or metric',
+        got: `${quoted(name.name)}, which can mean ${read.ids.map(quoted).join(' or ')}`,
         next: 'give one of the two another id, or show its figures in a table',
       };
     case 'no_totals':

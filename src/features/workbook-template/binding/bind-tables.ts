@@ -51,8 +51,8 @@ function sectionOf(table: TemplateTable, { sections }: ReportOutline): FoundSect
       severity: 'error',
       code: 'workbook.ambiguous',
       at,
-      expected: 'a name that one section has',
-      got: `${quoted(name)}, as names write ${ids.map(quoted).join(' and ')}`,
+      expected: 'a name that fits only one section',
+      got: `${quoted(name)}, which can mean ${ids.map(quoted).join(' or ')}`,
       next: `give the table the alternative text (title) docket:${ids[0]} or docket:${ids[1]}`,
     };
   }
@@ -63,7 +63,7 @@ function sectionOf(table: TemplateTable, { sections }: ReportOutline): FoundSect
       at,
       expected: 'a section with figures or a list',
       got: `${quoted(section.id)}, a section of text`,
-      next: `name the table otherwise; a cell named docket.comment.${section.id.replaceAll('-', '_')} gets its comment`,
+      next: `give the table another name; a cell named docket.comment.${section.id.replaceAll('-', '_')} gets its comment`,
     };
   }
   return section;
@@ -91,7 +91,7 @@ function headerProblem(
     case 'ambiguous':
       return problem(
         'workbook.ambiguous',
-        `a label that one column of ${quoted(section.id)} has`,
+        `a label that only one column of ${quoted(section.id)} has`,
         `write an id instead: ${read.ids.join(' or ')}`,
       );
     case 'unit':
@@ -115,7 +115,7 @@ function headerProblem(
       return problem(
         'workbook.unknown',
         `a column of section ${quoted(section.id)} (${columnIds(section)})`,
-        `${read.closest === undefined ? 'name a column of the section' : `rename it to ${quoted(read.closest)}`}, or write a header that is no id`,
+        `${read.closest === undefined ? 'name a column of the section' : `rename it to ${quoted(read.closest)}`}, or write a header that is not an id`,
       );
   }
 }

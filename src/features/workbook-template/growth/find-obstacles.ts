@@ -220,7 +220,7 @@ const outOfOrder = ({ name }: TemplateSheet, { outOfOrder: cell }: SheetObstacle
           code: 'workbook.invalid',
           at: { sheet: name, cell },
           expected: 'rows and cells in ascending order',
-          got: 'one after another that it should follow',
+          got: 'rows or cells out of order',
           next: 'Open the workbook in Excel, save it again, and check it',
         },
       ];

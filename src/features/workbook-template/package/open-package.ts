@@ -56,7 +56,7 @@ async function openZip(path: string, file: string): Promise<ZipFile> {
   }
   try {
     const stat = await promisify(fstat)(fd);
-    const got = stat.isFile() ? undefined : 'something that is no file';
+    const got = stat.isFile() ? undefined : 'something other than a file';
     if (got !== undefined) throw notWorkbook(file, got);
     if (stat.size > TEMPLATE_LIMITS.fileBytes) {
       throw invalidTemplate(file, 'The workbook is too large to be a template.', {

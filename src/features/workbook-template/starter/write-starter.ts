@@ -37,7 +37,7 @@ export async function initStarterWorkbook(path: string, flags: StarterFlags, io:
   const report = flags.report ?? onlyReport(jobs);
   const { definition, settings } = requireReport(jobs, report);
   const found = flags.offline
-    ? 'not asked (--offline)'
+    ? 'not requested (--offline)'
     : context.config.COMPLIANCE_API_URL === undefined
       ? 'COMPLIANCE_API_URL is not set'
       : await findCatalog(context, jobs, settings);

@@ -20,7 +20,7 @@ export const AnswerList = ({ rows, zone, selected }: AnswersProps) => {
     <>
       {isSame && first !== undefined ? (
         <p>
-          Last answer, of all {rows.length}: <span class="quoted">{first.detail ?? 'none'}</span>
+          Last reply, the same for all {rows.length}: <span class="quoted">{first.detail ?? 'none'}</span>
         </p>
       ) : null}
       <ul class="answers">
@@ -43,7 +43,7 @@ export const AnswerList = ({ rows, zone, selected }: AnswersProps) => {
               <span class="muted">
                 <Timestamp at={at} zone={zone} seconds />
               </span>
-              {isSame ? null : <p class="quote">{detail ?? 'The server gave no answer.'}</p>}
+              {isSame ? null : <p class="quote">{detail ?? 'The server gave no reply.'}</p>}
             </div>
           </li>
         ))}

@@ -30,7 +30,7 @@ export const ReceivedTable = ({ deliveries, caption, now, showRecipient, pick = 
       'Period',
       'Contents',
       'When',
-      'Answer',
+      'Reply',
     ]}
   >
     {deliveries.map(({ row, period, title, content, archived }) => (
@@ -76,7 +76,7 @@ export const ReceivedTable = ({ deliveries, caption, now, showRecipient, pick = 
         <td data-name="When">
           <When at={row.at} zone={period.timezone} now={now} />
         </td>
-        <td data-name="Answer" class="muted wrap">
+        <td data-name="Reply" class="muted wrap">
           {row.detail ?? '–'}
         </td>
       </tr>

@@ -117,8 +117,9 @@ const Decide = ({ layout, view, refused }: DecideProps) => {
         <div class="actions">
           <ReasonForm {...form} action={`${path}/send`} label="Send a corrected edition" question="Why is it sent?">
             <p>
-              A corrected edition is made and sent to {formatCounted(receiving, 'recipient')} of the first one. Its file
-              names and first page say what it replaces and what has changed. A report with approval is approved first.
+              A corrected edition is created and sent to {formatCounted(receiving, 'recipient')} of the first one. Its
+              file names and first page say what it replaces and what has changed. If the report has an approval, the
+              edition waits for it.
             </p>
           </ReasonForm>
           <ReasonForm {...form} action={`${path}/dismiss`} label="Dismiss" question="Why is it not sent?">

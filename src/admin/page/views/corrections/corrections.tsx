@@ -26,8 +26,8 @@ export const Corrections = ({ layout, data: { corrections, zones }, notice }: Vi
     <PageLayout layout={layout} title="Corrections" current="/corrections" notice={notice}>
       <h1>Corrections</h1>
       <p class="lead">
-        Figures that the service has changed since they were delivered, and editions that a person corrects on the page
-        of a run. Reports with <code>corrections</code> in their definition are watched.
+        Figures that the service has changed since they were delivered, and corrections that people started on the page
+        of a run. Docket watches reports with <code>corrections</code> in their definition.
       </p>
       <Section
         id="open"
@@ -96,6 +96,6 @@ const NO_DECISION: Readonly<Record<CorrectionState, string>> = {
   open: 'none yet',
   dismissed: '',
   sent: '',
-  withdrawn: 'the figures are as delivered again',
+  withdrawn: 'the figures equal the delivered ones again',
   replaced: 'the figures have changed again',
 };

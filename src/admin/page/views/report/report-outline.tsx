@@ -84,8 +84,8 @@ export const ReportRecipients = ({
 );
 
 const OTHER_LABELS = {
-  hold: 'A value that is not listed: its pack is held.',
-  skip: 'A value that is not listed: no pack.',
+  hold: 'Packs of values that are not listed are held.',
+  skip: 'Values that are not listed get no pack.',
 };
 
 /** Who gets the pack of each value, one line per value. */
