@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** The limit for hand-written user documentation. Code and command output are not counted. */
-const MOST_WORDS = 16_500;
+/** The limit for hand-written user documentation, README files included. Code and command output are not counted. */
+const MOST_WORDS = 15_000;
 const MOST_README_WORDS = 750;
 /** Flesch reading ease: 60 to 70 is plain English, below 50 is difficult. */
 const LEAST_EASE = 55;
@@ -47,7 +47,8 @@ async function userPages(): Promise<string[]> {
   // `dependencies.md` is for engineers, like the internals.
   const pages = names
     .filter((name) => !/^(?:internals\/|dependencies\.md)/.test(name))
-    .map((name) => join('docs', name));
+    .map((name) => join('docs', name))
+    .concat('README.md', 'templates/README.md');
   const texts = await Promise.all(pages.map((page) => readFile(page, 'utf8')));
   return pages.filter((_, index) => !texts[index]?.includes('<!-- Generated')).sort();
 }
