@@ -6,13 +6,15 @@ import { PATHS } from '../contract/organization.ts';
 import type { ReportResponse } from '../contract/report.ts';
 import { allCallsOf, type Call, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { otherLabels } from './answer-checks/column-checks.ts';
+import { cacheKeyOf } from './cache/response-cache.ts';
 import { storeUntilFull } from './cache/response-store.ts';
-import type { CallRecord } from './dataset.ts';
+import type { CallRecord, Dataset } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
 import type { FetchEvent } from './fetch-events.ts';
 import { type FetchedList, fetchList, resolveOrgId } from './fetch-list.ts';
 import { fetchReport } from './fetch-report.ts';
 import { withoutBaseRows } from './internal/tables/cases.ts';
+import { incompleteNotes } from './notes.ts';
 import type { Budget, BudgetLimits } from './rate-limit/budget.ts';
 import { type RateLimitContext, type RateLimitedCall, rateLimitContext } from './rate-limit/rate-limited-call.ts';
 
@@ -130,6 +132,25 @@ export function createCallRunner(
     };
     return done({ kind: 'list', list: fetched.value, record });
   };
+}
+
+/** Removes the responses of incomplete tables from those that other runs may use. */
+export async function discardRefused(
+  {
+    client,
+    key,
+    responseCache,
+    plan,
+  }: Pick<FetchContext, 'client' | 'key' | 'responseCache'> & { readonly plan: Plan },
+  results: Iterable<CallResult>,
+  dataset: Dataset,
+): Promise<void> {
+  const refused = new Set(incompleteNotes(dataset).map(({ section }) => section));
+  const by = { tenant: plan.org, service: client.service, key, registryVersion: plan.registryVersion };
+  for (const result of results) {
+    if (result.kind !== 'report' || !result.record.sections.some((id) => refused.has(id))) continue;
+    await responseCache.discard(cacheKeyOf(result.call, by));
+  }
 }
 
 type Section = SectionPlan['section'];

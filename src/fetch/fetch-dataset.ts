@@ -8,7 +8,7 @@ import { readingGap } from '../plan/reading.ts';
 import { followedMetrics } from '../plan/replacements.ts';
 import { wantedComparisons, wantedToDate } from '../plan/requests/section-requests.ts';
 import { type AnsweredTable, contradictions } from './answer-checks/across-answers.ts';
-import { type CallResult, createCallRunner, MAX_CONCURRENT_CALLS } from './call-runner.ts';
+import { type CallResult, createCallRunner, discardRefused, MAX_CONCURRENT_CALLS } from './call-runner.ts';
 import { type CurrentCountsWindow, undefinedCountsTable } from './current-counts.ts';
 import type { Dataset, Sums, Table, TableTrend } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
@@ -67,7 +67,10 @@ async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
   const prepared = await prepareFetch(asked);
   const plan = withoutAnswered(asked.plan, new Set(prepared.read.keys()));
   const results = await fetchCalls(prepared, plan);
-  return results.kind === 'done' ? done(buildDataset(prepared, plan, results.value)) : results;
+  if (results.kind !== 'done') return results;
+  const dataset = buildDataset(prepared, plan, results.value);
+  await discardRefused(asked, results.value, dataset);
+  return done(dataset);
 }
 
 export async function prepareFetch(asked: FetchInput): Promise<PreparedFetch> {

@@ -39,6 +39,7 @@ export const redisSharedAnswers = async (url: string): Promise<SharedAnswersHarn
         lookup: after(shared.lookup),
         claim: after(shared.claim),
         put: after(shared.put),
+        discard: after(shared.discard),
         release: after(shared.release),
       };
     },

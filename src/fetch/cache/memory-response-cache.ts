@@ -46,6 +46,7 @@ export function memoryResponseCache(clock: Clock): ResponseCache {
       entries.set(cacheKey, { ...best, requested: Math.max(claimedAt, before?.requested ?? claimedAt) });
       release(cacheKey, holder);
     },
+    discard: async (cacheKey) => void entries.delete(cacheKey),
     release: async (cacheKey, { holder }) => release(cacheKey, holder),
   };
 }

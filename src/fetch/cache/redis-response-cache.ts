@@ -53,13 +53,17 @@ export function redisResponseCache(
     return withRedisErrors(undefined, () => runLuaScript(redis, script, [answer, flight, ...more], args), BEFORE_CALL);
   };
 
+  const discard = async (cacheKey: string): Promise<void> => {
+    await withRedisErrors(undefined, () => redis.del(keysOf(cacheKey).answer), BEFORE_CALL);
+  };
+
   /** Undefined: the response has expired or cannot be read. */
   const read = async (cacheKey: string): Promise<CachedResponse | undefined> => {
     const { answer } = keysOf(cacheKey);
     // Never older than the one found, because only a response computed later replaces it.
     const compressed = await withRedisErrors(undefined, () => redis.hgetBuffer(answer, 'packed'), BEFORE_CALL);
     const found = compressed === null ? undefined : await decompressJson(compressed, cachedResponseSchema);
-    if (found === undefined) await withRedisErrors(undefined, () => redis.del(answer), BEFORE_CALL);
+    if (found === undefined) await discard(cacheKey);
     return found;
   };
   const find = async (
@@ -92,6 +96,7 @@ export function redisResponseCache(
       const args = ['put', holder, ...times, compressed, cacheKey, maxKeyBytes];
       await run(cacheKey, args, `${accountPrefix}:account`, `${accountPrefix}:expiry`);
     },
+    discard,
     release: async (cacheKey, { holder }) => void (await run(cacheKey, ['release', holder])),
   };
 }

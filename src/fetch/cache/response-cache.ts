@@ -64,6 +64,8 @@ export interface ResponseCache {
     ageAtClaimMs: number,
     ttlMs: number,
   ): Promise<void>;
+  /** Removes the response, so that the next run makes the request again. */
+  discard(cacheKey: string): Promise<void>;
   /** Gives up a claim without a response, so that another run may claim the request. */
   release(cacheKey: string, claim: RequestClaim): Promise<void>;
 }

@@ -4,6 +4,7 @@ import type { Catalog } from '../../contract/catalog.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { type Desk, type SplitSettings, splitRecipients } from '../../definitions/schema/split.ts';
 import { deskDefinition, deskOf, deskRecipients, deskTargets } from '../../definitions/split.ts';
+import { discardRefused } from '../../fetch/call-runner.ts';
 import { withoutCurrentCounts } from '../../fetch/current-counts.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { incompleteNotes } from '../../fetch/notes.ts';
@@ -111,7 +112,7 @@ export async function fetchSplitFigures(
   const packs = chosenPacks(plannedPacks(context, split, catalog, answers), order.value);
   const figures: SplitFigures = {
     packs: packs.map(({ desk, held, context: own }): PackFigures => {
-      const dataset = own && (async () => datasetOf(own, desk, { answers, catalog, planOf }));
+      const dataset = own && (() => datasetOf(own, desk, { answers, catalog, planOf }));
       return { desk, held, dataset };
     }),
     unassigned: split.others !== 'skip' && valuesWithRows(answers).has(null) ? [nobodysRows(split, catalog)] : [],
@@ -186,9 +187,14 @@ const nobodysRows = ({ by }: SplitSettings, { dimensions }: Catalog): string =>
   `Some rows have no ${dimensions.find(({ id }) => id === by)?.label ?? by}: they are in no pack.`;
 
 /** slice → judge. Throws `run.incomplete` with `on_incomplete: fail`. */
-function datasetOf(context: RunContext, { value }: Desk, { answers, catalog, planOf }: FetchedPacks): Dataset {
+async function datasetOf(
+  context: RunContext,
+  { value }: Desk,
+  { answers, catalog, planOf }: FetchedPacks,
+): Promise<Dataset> {
   const own = withOneValue(catalog, answers.plan.by, value);
   const dataset = sliceDataset(answers, planOf(context), value);
+  await discardRefused(answers.prepared.input, answers.results.values(), dataset);
   const unsplit = new Set(context.definition.sections.filter(({ split }) => split === false).map(({ id }) => id));
   const tables = dataset.tables.map((table) =>
     unsplit.has(table.id) ? { ...table, unsplit: true as const } : withOwnValues(table),

@@ -4,6 +4,7 @@ import type { Catalog } from '../../contract/catalog.ts';
 import type { RunPeriods } from '../../definitions/periods/period.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { deskDefinition, deskOf } from '../../definitions/split.ts';
+import { discardRefused } from '../../fetch/call-runner.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { fetchDataset } from '../../fetch/fetch-dataset.ts';
 import { fetchSplit, sliceDataset } from '../../fetch/split/fetch-split.ts';
@@ -109,10 +110,13 @@ export async function checkEdition(
     if (first === undefined) return done({ changes: [], material: 0 });
     const answers = await fetchSplit({ ...input, plan: planOfDesk(first), by });
     if (answers.kind !== 'done') return answers;
-    const slices = desks.map(
-      (desk) => [desk.value, sectionsOf(sliceDataset(answers.value, planOfDesk(desk), desk.value))] as const,
-    );
-    return done(comparePacks(figures, new Map(slices)));
+    const slices = new Map<string, ReturnType<typeof sectionsOf>>();
+    for (const desk of desks) {
+      const dataset = sliceDataset(answers.value, planOfDesk(desk), desk.value);
+      await discardRefused(answers.value.prepared.input, answers.value.results.values(), dataset);
+      slices.set(desk.value, sectionsOf(dataset));
+    }
+    return done(comparePacks(figures, slices));
   };
   const compared = await (definition.split === undefined ? compareWhole() : compareSplit(definition.split.by));
   if (compared.kind !== 'done') return compared;

@@ -11,6 +11,7 @@ import {
 } from '../../fetch/cache/prepared-responses.ts';
 import type { CachedResponse } from '../../fetch/cache/response-cache.ts';
 import type { ResponseStore } from '../../fetch/cache/response-store.ts';
+import { discardRefused } from '../../fetch/call-runner.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { fetchDataset } from '../../fetch/fetch-dataset.ts';
 import { fetchReport } from '../../fetch/fetch-report.ts';
@@ -253,7 +254,13 @@ async function rejectIncomplete(
     const chosen = new Set(sections.map(({ section }) => section.id));
     const answers = await fetchSplit({ ...input, plan, by, only: chosen });
     const values = catalog.dimensions.find(({ id }) => id === by)?.values ?? [];
-    if (answers.kind === 'done') for (const { value } of values) check(sliceDataset(answers.value, own, value));
+    if (answers.kind === 'done') {
+      for (const { value } of values) {
+        const dataset = sliceDataset(answers.value, own, value);
+        await discardRefused(answers.value.prepared.input, answers.value.results.values(), dataset);
+        check(dataset);
+      }
+    }
   }
   for (const id of new Set(sections.filter(({ section }) => failed.has(section.id)).flatMap(callsOf))) {
     const response = entries.get(id)?.response;

@@ -11,6 +11,7 @@ import { cacheKeyOf, type ResponseCache } from '../../../src/fetch/cache/respons
 import { memoryResponseStore } from '../../../src/fetch/cache/response-store.ts';
 import type { ComplianceClient } from '../../../src/fetch/client/compliance-client.ts';
 import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import { incompleteNotes } from '../../../src/fetch/notes.ts';
 import type { Priority } from '../../../src/fetch/rate-limit/budget.ts';
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
@@ -53,7 +54,16 @@ interface RunOptions extends FetchingOptions {
 async function startRun(run: string, options: RunOptions = {}) {
   const { sections = ONE, tenant = 'acme', org = 'current', maxAge = 900, priority = 'scheduled' } = options;
   const made = fetchingFrom(sandbox.url, keyOf(sandbox, options.key ?? 'acme'), { ...options, run });
-  const context = { ...made, priority, client: options.client?.(made.client) ?? made.client };
+  // The sandbox's figures are of one instant, and the clocks of these tests go on.
+  const current: ComplianceClient = {
+    ...made.client,
+    report: async (...asked) => {
+      const { body, ...answer } = await made.client.report(...asked);
+      const as_of = new Date(made.clock.now()).toISOString();
+      return { ...answer, body: { ...body, meta: { ...body.meta, as_of } } };
+    },
+  };
+  const context = { ...made, priority, client: options.client?.(current) ?? current };
   const catalog = await made.client.catalog(org, context.signal);
   const definition = definitionOf(sections, { org: tenant, max_age: maxAge });
   const plan = compilePlan({ definition, settings: settingsOf({ id: tenant, org }), period: WEEK, catalog });
@@ -263,6 +273,23 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
     expect(calls()).toBe(1);
     clock.advance(1);
     expect(callsOf(await fetch('run-3'))).toMatchObject([{ saved: false }]);
+    expect(calls()).toBe(2);
+  });
+
+  test('whose table fails a check is requested again by the next run', async () => {
+    const { fetch } = start();
+    const calls = counting();
+    const negative = (real: ComplianceClient): ComplianceClient => ({
+      ...real,
+      report: async (org, request, signal) => {
+        const answer = await real.report(org, request, signal);
+        const rows = answer.body.rows.map((row) => ({ ...row, 'profiles.created': -1 }));
+        return { ...answer, body: { ...answer.body, rows } };
+      },
+    });
+    expect(incompleteNotes(doneOf(await fetch('run-1', { client: negative })))).not.toEqual([]);
+    expect(incompleteNotes(doneOf(await fetch('run-2')))).toEqual([]);
+    expect(callsOf(await fetch('run-3'))).toMatchObject([{ shared: { run: 'run-2' } }]);
     expect(calls()).toBe(2);
   });
 
