@@ -26,9 +26,9 @@ export interface PlanInput extends CheckPlanInput {
  */
 export function compilePlan(input: PlanInput): Plan {
   const { definition, settings, period, catalog, bases = true } = input;
-  const diagnostics = checkRequests(input);
-  if (diagnostics.length > 0) throw planInvalidError(definition, diagnostics);
   const requests = sectionRequests(input);
+  const diagnostics = checkRequests(requests, input);
+  if (diagnostics.length > 0) throw planInvalidError(definition, diagnostics);
   const planned = planRequests(
     requests,
     settings.org,
@@ -105,8 +105,8 @@ function planInvalidError(definition: Definition, diagnostics: readonly PlanDiag
 /** Copies JSON data and freezes the copy deeply. */
 function frozenCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
-  const copy = Array.isArray(value)
-    ? value.map(frozenCopy)
-    : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, frozenCopy(inner)]));
-  return Object.freeze(copy) as T;
+  if (Array.isArray(value)) return Object.freeze(value.map(frozenCopy)) as T;
+  const copy = { ...value };
+  for (const key in copy) copy[key] = frozenCopy(copy[key]);
+  return Object.freeze(copy);
 }

@@ -33,7 +33,7 @@ export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
   const requests = sectionRequests(input);
   const diagnostics = [
     ...checkDisplay(input.definition, input.catalog),
-    ...requestDiagnostics(requests, input),
+    ...checkRequests(requests, input),
     ...comparisonDiagnostics(requests, input),
     ...trendDiagnostics(requests, input),
     ...checkConditions(input.definition, input.catalog),
@@ -43,14 +43,11 @@ export function checkPlan(input: CheckPlanInput): PlanDiagnostic[] {
   return diagnostics.sort((a, b) => sectionIndex(a) - sectionIndex(b)).slice(0, MAX_PLAN_DIAGNOSTICS);
 }
 
-/** Only the diagnostics of `checkPlan` that stop a run. */
-export const checkRequests = (input: CheckPlanInput): PlanDiagnostic[] =>
-  requestDiagnostics(sectionRequests(input), input);
-
 /** Fields of the report come before sections. */
 const sectionIndex = ({ path }: PlanDiagnostic): number => (path[0] === 'sections' ? Number(path[1]) : -1);
 
-function requestDiagnostics(
+/** Only the diagnostics of `checkPlan` that stop a run. */
+export function checkRequests(
   requests: readonly SectionRequest[],
   { definition, settings, catalog, limits }: CheckPlanInput,
 ): PlanDiagnostic[] {

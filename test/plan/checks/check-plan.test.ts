@@ -4,6 +4,7 @@ import type { Period } from '../../../src/definitions/periods/period.ts';
 import type { PlanDiagnostic } from '../../../src/plan/checks/catalog-check.ts';
 import { checkPlan, checkRequests, MAX_PLAN_DIAGNOSTICS } from '../../../src/plan/checks/check-plan.ts';
 import type { CallLimits } from '../../../src/plan/requests/call.ts';
+import { type SectionRequestsInput, sectionRequests } from '../../../src/plan/requests/section-requests.ts';
 import { CATALOG, type DefinitionInput, definitionOf, type SectionInput, WEEK } from '../../support/reports.ts';
 
 const MANY = Array.from({ length: 14 }, (_, index) => `branch-${index}`);
@@ -370,6 +371,8 @@ describe('the diagnostics of a report', () => {
     catalog: CATALOG,
   });
   const placesOf = (found: readonly PlanDiagnostic[]) => found.map(({ path }) => path.join('.'));
+  /** Of those that stop a run. */
+  const stoppingPlaces = (input: SectionRequestsInput) => placesOf(checkRequests(sectionRequests(input), input));
 
   test('are in the order of the file, with those of the report before those of sections', () => {
     const input = inputOf([histories, tooLong, unknown('a', 2), { ...histories, id: 'again' }, unknown('b', 1)], {
@@ -387,7 +390,7 @@ describe('the diagnostics of a report', () => {
       'sections.4.metrics.0',
     ]);
     // Only these stop a run.
-    expect(placesOf(checkRequests(input))).toEqual([
+    expect(stoppingPlaces(input)).toEqual([
       'sections.1.metrics.0',
       'sections.2.metrics.0',
       'sections.2.metrics.1',
@@ -399,7 +402,7 @@ describe('the diagnostics of a report', () => {
     const input = inputOf([...['a', 'b', 'c', 'd', 'e', 'f'].map((id) => unknown(id, 20))], {
       labels: { banana: 'Banana' },
     });
-    const requests = placesOf(checkRequests(input));
+    const requests = stoppingPlaces(input);
     expect(requests).toHaveLength(MAX_PLAN_DIAGNOSTICS);
     expect(requests.at(0)).toBe('sections.0.metrics.0');
     expect(requests.at(-1)).toBe('sections.4.metrics.19');
@@ -411,7 +414,7 @@ describe('the diagnostics of a report', () => {
 
   test('are at most a hundred including those about limits of calls, also in the order of the file', () => {
     const sections = [tooLong, ...['a', 'b', 'c', 'd'].map((id) => unknown(id, 20)), unknown('e', 19)];
-    const found = placesOf(checkRequests(inputOf([...sections, { ...tooLong, id: 'too' }])));
+    const found = stoppingPlaces(inputOf([...sections, { ...tooLong, id: 'too' }]));
     expect(found).toHaveLength(MAX_PLAN_DIAGNOSTICS);
     expect(found.at(0)).toBe('sections.0.metrics.0');
     expect(found.at(-1)).toBe('sections.5.metrics.18');
