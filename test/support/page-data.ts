@@ -627,6 +627,7 @@ export const sampleForecast: ForecastDocument = {
     {
       ...{ key: 'k_4f2a0c11', slot: at(HOUR), reports: 2, calls: 28, late: 1, last: at(2 * HOUR) },
       advice: { prepare_minutes: 30, reports: ['acme/board-pack'] },
+      concurrency: null,
     },
   ],
   unplanned: [{ report: 'acme/daily-queue', slots: 1, why: 'No metric catalog of acme is cached.' }],

@@ -10,11 +10,13 @@ type LateSlotEntry = ForecastDocument['late_slots'][number];
  * @param when used instead of the slot's day and time
  */
 export function describeLateSlot(entry: LateSlotEntry, zone: string, when?: string): string {
-  const { key, slot, reports, calls, late, last, advice } = entry;
+  const { key, slot, reports, calls, late, last, advice, concurrency } = entry;
   const at = (iso: string) => DateTime.fromISO(iso, { zone, locale: 'en-GB' });
   const day = at(last).hasSame(at(slot), 'day') ? 'HH:mm' : 'ccc HH:mm';
   const count = (number: number, noun: string) => `${number} ${number === 1 ? noun : `${noun}s`}`;
   const facts = `${when ?? at(slot).toFormat('ccc d LLL HH:mm')}: ${count(reports, 'report')}, ${count(calls, 'call')} on key ${key.slice(0, 8)}…; ${late} late, the last at ${at(last).toFormat(day)}.`;
+  if (concurrency !== null)
+    return `${facts} They wait for workers, not for the key: \`docket start --concurrency ${concurrency}\` is enough for all to be on time.`;
   if (advice === null)
     return `${facts} No \`prepare\` was found that is enough for all to be on time: move reports to other slots, or raise \`late_after\`.`;
   const { prepare_minutes, reports: prepared } = advice;

@@ -59,6 +59,11 @@ const lateSlotSchema = z
       .describe(
         '`prepare` that leaves none late, in as few reports as were found; null: it is not enough, or not known.',
       ),
+    concurrency: count
+      .nullable()
+      .describe(
+        'Where `prepare` is not enough: `--concurrency` of each worker process that leaves none late; or null.',
+      ),
   })
   .meta({ id: 'ForecastLateSlot' });
 
@@ -131,7 +136,7 @@ export function forecastDocument(
           minutes: visible.filter((minute) => minute.tokens > 0),
         };
       }),
-    late_slots: lateSlots.flatMap(({ key, slot, runs: all, advice }) => {
+    late_slots: lateSlots.flatMap(({ key, slot, runs: all, advice, concurrency }) => {
       const own = all.filter(isVisible);
       const late = own.filter((run) => run.late);
       if (late.length === 0) return [];
@@ -142,6 +147,7 @@ export function forecastDocument(
         advice: advice?.reports.every(nameIsVisible)
           ? { prepare_minutes: advice.prepareMs / MINUTE_MS, reports: advice.reports }
           : null,
+        concurrency: concurrency ?? null,
       };
     }),
     unplanned: unplanned.filter(({ org }) => canSee(org)).map(({ name, slots, why }) => ({ report: name, slots, why })),

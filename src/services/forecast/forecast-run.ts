@@ -63,6 +63,8 @@ export interface ForecastRun {
   /** The time zone's offset from UTC at the slot: a response is used only on the day of its request. */
   readonly offsetMs: number;
   readonly calls: readonly ForecastCall[];
+  /** The organization is `current`: before its first list, a run reads the organization's number. */
+  readonly isCurrentOrg?: boolean;
   /** How its figures are checked after the delivery. Absent without `corrections`. */
   readonly watch?: { readonly ms: number; readonly calls: number };
 }

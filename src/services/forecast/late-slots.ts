@@ -19,11 +19,15 @@ export interface LateSlot {
   readonly runs: readonly SimulatedRun[];
   /** Undefined if `prepare` does not suffice, or if trying would take too long. */
   readonly advice: PrepareAdvice | undefined;
+  /** How many runs at once in each process suffice where `prepare` does not: runs wait for workers, not for tokens. */
+  readonly concurrency: number | undefined;
 }
 
 /** `prepare` is advised in steps of this size, ms. */
 const STEP_MS = 15 * MINUTE_MS;
 const MAX_PREPARE_MS = 24 * 60 * MINUTE_MS;
+/** The most that `docket start --concurrency` takes. */
+const MAX_CONCURRENCY = 100;
 /** Runs that begin this long before or after a slot, ms, are simulated together with it. */
 const AROUND_MS = 12 * 60 * MINUTE_MS;
 /** How many slots get advice. Each takes up to twenty simulations. */
@@ -53,45 +57,53 @@ export async function findLateSlots(
     calls += around.reduce((sum, run) => sum + run.calls.length, 0);
     const isAdvised = found.length < MAX_ADVISED && calls <= MAX_ADVISED_CALLS;
     const beside = { tasks: tasks.filter(({ at }) => Math.abs(at - slot) <= AROUND_MS), to };
-    const simulate = (tried: readonly ForecastRun[]) => simulateRuns(tried, limits, assumptions, beside);
-    const advice = isAdvised ? await advise(around, first.run, simulate) : undefined;
-    found.push({ key, slot, runs, advice });
+    const isOnTime: IsOnTime = async (tried, assumed = {}) => {
+      const { runs: ended } = await simulateRuns(tried, limits, { ...assumptions, ...assumed }, beside);
+      return !ended.some(({ run, late }) => late && run.slot === slot && run.key === key);
+    };
+    const advice = isAdvised ? await advisePrepare(around, first.run, isOnTime) : undefined;
+    const hasRoom = (concurrency: number): Promise<boolean> => isOnTime(around, { concurrency });
+    const isHelped = isAdvised && advice === undefined && (await hasRoom(MAX_CONCURRENCY));
+    const concurrency = isHelped ? await least(assumptions.concurrency, MAX_CONCURRENCY, hasRoom) : undefined;
+    found.push({ key, slot, runs, advice, concurrency });
   }
   return found;
 }
 
+/** Simulates these runs, and says whether all of the slot are on time. */
+type IsOnTime = (runs: readonly ForecastRun[], assumed?: Partial<ForecastAssumptions>) => Promise<boolean>;
+
+/** The least number from `from` to `to` that is enough, as far as more is better. `to` is enough. */
+async function least(from: number, to: number, isEnough: (count: number) => Promise<boolean>): Promise<number> {
+  let [low, high] = [from, to];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (await isEnough(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return high;
+}
+
 /** Prepares the reports with the most calls first, then tries with half as many, or half as many more. */
-async function advise(
+async function advisePrepare(
   runs: readonly ForecastRun[],
   { slot, key }: ForecastRun,
-  simulate: (runs: readonly ForecastRun[]) => ReturnType<typeof simulateRuns>,
+  isOnTime: IsOnTime,
 ): Promise<PrepareAdvice | undefined> {
   const callsOf = ({ calls }: ForecastRun): number =>
     calls.filter(({ completeFrom, kind }) => completeFrom !== undefined && kind === 'report').length;
   const candidates = runs
     .filter((run) => run.slot === slot && run.key === key && callsOf(run) > 0)
     .sort((a, b) => callsOf(b) - callsOf(a) || (a.name < b.name ? -1 : 1));
-  const isEnough = async (count: number, prepareMs: number): Promise<boolean> => {
+  const isEnough = (count: number, prepareMs: number): Promise<boolean> => {
     const chosen = new Set(candidates.slice(0, count));
-    const changed = runs.map((run) => (chosen.has(run) ? prepareRun(run, prepareMs) : run));
-    const { runs: ended } = await simulate(changed);
-    return !ended.some(({ run, late }) => late && run.slot === slot && run.key === key);
+    return isOnTime(runs.map((run) => (chosen.has(run) ? prepareRun(run, prepareMs) : run)));
   };
-  let [least, most] = [1, candidates.length];
-  if (most === 0 || !(await isEnough(most, MAX_PREPARE_MS))) return undefined;
-  while (least < most) {
-    const middle = (least + most) >> 1;
-    if (await isEnough(middle, MAX_PREPARE_MS)) most = middle;
-    else least = middle + 1;
-  }
-  let [shortest, longest] = [1, MAX_PREPARE_MS / STEP_MS];
-  while (shortest < longest) {
-    const middle = (shortest + longest) >> 1;
-    if (await isEnough(least, middle * STEP_MS)) longest = middle;
-    else shortest = middle + 1;
-  }
+  if (candidates.length === 0 || !(await isEnough(candidates.length, MAX_PREPARE_MS))) return undefined;
+  const count = await least(1, candidates.length, (tried) => isEnough(tried, MAX_PREPARE_MS));
+  const steps = await least(1, MAX_PREPARE_MS / STEP_MS, (tried) => isEnough(count, tried * STEP_MS));
   // More time is not always better, because another slot may come before. So the advice is simulated again.
-  const prepareMs = shortest * STEP_MS;
-  if (!(await isEnough(least, prepareMs))) return undefined;
-  return { prepareMs, reports: candidates.slice(0, least).map(({ name }) => name) };
+  const prepareMs = steps * STEP_MS;
+  if (!(await isEnough(count, prepareMs))) return undefined;
+  return { prepareMs, reports: candidates.slice(0, count).map(({ name }) => name) };
 }

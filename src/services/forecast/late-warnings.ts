@@ -51,7 +51,7 @@ export async function lateWarnings(
     const zone = zoneOf(simulated, jobs);
     const days = [...new Set(weekdays)];
     const when = `${days.length === DAYS ? 'Every day' : days.join(', ')} ${DateTime.fromISO(slot.slot, { zone }).toFormat('HH:mm')}`;
-    const { advice } = slot;
+    const { advice, concurrency } = slot;
     return [
       diagnosticAt(source, ['schedule'], {
         code: 'schedule.late',
@@ -59,9 +59,11 @@ export async function lateWarnings(
         expected: 'reports that are delivered within their "late_after" on a quiet day',
         got: `${slot.late} of ${slot.reports} late, by a forecast of ${DEFAULT_ASSUMPTIONS.concurrency} runs at once`,
         next:
-          advice === null
-            ? 'move reports to other slots, raise "late_after", or use another key'
-            : `write "prepare: ${prepareText(advice.prepare_minutes)}" into the schedule of ${advice.reports.join(', ')}`,
+          advice !== null
+            ? `write "prepare: ${prepareText(advice.prepare_minutes)}" into the schedule of ${advice.reports.join(', ')}`
+            : concurrency !== null
+              ? `start workers with "--concurrency ${concurrency}", start more of them, or raise "late_after"`
+              : 'move reports to other slots, raise "late_after", or use another key',
       }),
     ];
   });

@@ -127,6 +127,7 @@ function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan
     ...{ org: definition.org, name, key: source.key, slot, begins, before, expected },
     lateAt: lateAfterMs === undefined ? undefined : expected,
     maxAgeMs: definition.max_age * 1000,
+    isCurrentOrg: settings.org === 'current',
     offsetMs: DateTime.fromMillis(slot, { zone: plan.period.timezone }).offset * MINUTE_MS,
     calls: calls.map((call) => ({
       // The id is a hash of the request. Runs share responses only within their organization.

@@ -21,6 +21,17 @@ export interface Caller {
   readonly maxWaitMs?: number;
 }
 
+/** A run that reads lists. */
+export interface ListCaller extends Caller {
+  readonly run: ForecastRun;
+  /** Number of pages of its lists that were read. */
+  pages: number;
+  /** Number of tokens that it has taken from the budget for reads. */
+  reads: number;
+  /** Its request for the number of its organization, in this attempt. */
+  organization: Promise<number | undefined> | undefined;
+}
+
 /** The simulated use of a key. */
 export interface KeyUse {
   readonly budget: Budget;
@@ -190,29 +201,40 @@ export function simulateCalls(
     }
   };
 
-  /** Reads a list's pages in order, with tokens of the key's read budget. @returns as `ask` */
-  const askPages = async (caller: Caller & { pages: number }, index: number): Promise<number | undefined> => {
+  /** Reads one page with a token of the key's read budget. @returns as `ask` */
+  const askPage = async (caller: ListCaller, id: string): Promise<number | undefined> => {
     const { run } = caller;
-    const { callMs, pages = 1 } = durationsOf(run);
     const { reads } = keyOf(run);
-    const id = `${callerId(caller)} ${index}`;
-    for (; caller.pages < pages; caller.pages += 1) {
-      for (;;) {
-        await clock.turn(id);
-        const place = { key: run.key, id, org: run.org, priority: 'scheduled' as const, holdMs: HOLD_MS };
-        const result = await reads.acquire(place);
-        if (result.granted) {
-          reads.waiters.wake(run.key, result.next, result.tokens, wakesByItself(reads));
-          await clock.sleep(callMs);
-          await reads.complete(run.key, result.token);
-          break;
-        }
-        if (result.at - clock.now() > maxWaitOf(caller, 'scheduled')) return result.at;
-        const { signal } = new AbortController();
-        await reads.waiters.sleep(run.key, id, result.at, { clock, windowMs: reads.limits.windowMs, signal });
+    for (;;) {
+      await clock.turn(id);
+      const place = { key: run.key, id, org: run.org, priority: 'scheduled' as const, holdMs: HOLD_MS };
+      const result = await reads.acquire(place);
+      if (result.granted) {
+        reads.waiters.wake(run.key, result.next, result.tokens, wakesByItself(reads));
+        caller.reads += 1;
+        await clock.sleep(durationsOf(run).callMs);
+        await reads.complete(run.key, result.token);
+        return undefined;
       }
+      if (result.at - clock.now() > maxWaitOf(caller, 'scheduled')) return result.at;
+      const { signal } = new AbortController();
+      await reads.waiters.sleep(run.key, id, result.at, { clock, windowMs: reads.limits.windowMs, signal });
     }
-    return undefined;
+  };
+
+  /** Reads a list: first the number of its organization if that is not known, then pages in order. @returns as `ask` */
+  const askList = async (caller: ListCaller, index: number): Promise<number | undefined> => {
+    const { run } = caller;
+    const { pages = run.calls.filter(({ kind }) => kind === 'list').length } = durationsOf(run);
+    if (run.isCurrentOrg) caller.organization ??= askPage(caller, `${callerId(caller)} organizations`);
+    let snoozed = await caller.organization;
+    while (snoozed === undefined && caller.pages < pages) {
+      // Counted first, because the run's other lists read pages meanwhile.
+      caller.pages += 1;
+      snoozed = await askPage(caller, `${callerId(caller)} ${index}`);
+      if (snoozed !== undefined) caller.pages -= 1;
+    }
+    return snoozed;
   };
 
   return {
@@ -220,7 +242,7 @@ export function simulateCalls(
     keyOf,
     durationsOf,
     askCatalog,
-    askPages,
+    askList,
     askReport: (caller: Caller, { request }: Pick<ForecastCall, 'request'>, index: number, priority: CallClass) =>
       ask(caller, { id: `${callerId(caller)} ${index}`, request, maxAgeMs: caller.run.maxAgeMs, priority }),
   };

@@ -3,7 +3,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { BudgetLimits } from '../../fetch/rate-limit/budget.ts';
 import type { ForecastAssumptions, ForecastRun, ForecastTask } from './forecast-run.ts';
 import { createRunLine, type WaitingRun } from './run-line.ts';
-import { CATALOG_TTL_MS, type Caller, callerId, simulateCalls } from './simulate-calls.ts';
+import { CATALOG_TTL_MS, callerId, type ListCaller, simulateCalls } from './simulate-calls.ts';
 import { createTaskSimulation } from './simulate-tasks.ts';
 import { virtualClock } from './virtual-clock.ts';
 
@@ -18,6 +18,8 @@ export interface SimulatedRun {
   readonly late: boolean;
   /** Number of tokens that it uses itself, including for its catalog. */
   readonly tokens: number;
+  /** Number of reads for its lists: of their pages, and of its organization's number. */
+  readonly reads: number;
 }
 
 export interface SimulatedKey {
@@ -54,10 +56,8 @@ const ROUND_INTERVAL_MS = 10 * SECOND_MS;
 /** A preparation without a token tries again after this, ms. */
 const MAX_TOKEN_WAIT_MS = 30 * SECOND_MS;
 
-interface Job extends WaitingRun, Caller {
+interface Job extends WaitingRun, ListCaller {
   readonly run: ForecastRun;
-  /** Number of pages of its lists that were read. */
-  pages: number;
   /** Indexes of the calls that were answered. */
   readonly answered: Set<number>;
   begun: number | undefined;
@@ -82,12 +82,17 @@ export async function simulateRuns(
   const preparedFrom = runs.flatMap(({ calls }) => calls.flatMap((call) => call.preparedFrom ?? []));
   const first = Math.min(...preparedFrom, ...tasks.map(({ at }) => at));
   const clock = virtualClock(runs.reduce((earliest, { begins }) => Math.min(earliest, begins), first));
-  const { keys, keyOf, durationsOf, askCatalog, askReport, askPages } = simulateCalls(runs, limits, assumptions, clock);
+  const { keys, keyOf, durationsOf, askCatalog, askReport, askList } = simulateCalls(runs, limits, assumptions, clock);
   const line = createRunLine<Job>(clock);
   const jobs = runs.map(
     (run): Job => ({
       ...{ run, round: 1, arrival: 0, hasBegun: false, answered: new Set(), begun: undefined, tokens: 0, pages: 0 },
-      ...{ result: undefined, prepareAt: Math.min(...run.calls.map((one) => one.preparedFrom ?? Infinity)) },
+      ...{
+        reads: 0,
+        organization: undefined,
+        result: undefined,
+        prepareAt: Math.min(...run.calls.map((one) => one.preparedFrom ?? Infinity)),
+      },
     }),
   );
 
@@ -95,12 +100,13 @@ export async function simulateRuns(
   const fetchCalls = async (job: Job): Promise<number | undefined> => {
     const snoozed = assumptions.catalogs === 'cached' ? undefined : await askCatalog(job, 'scheduled');
     if (snoozed !== undefined) return snoozed;
+    job.organization = undefined;
     const snoozes: number[] = [];
     const missing = [...job.run.calls.entries()].filter(([index]) => !job.answered.has(index));
     await forEachWithConcurrency(missing, CONCURRENT_CALLS, async ([index, call]) => {
       // A run that will snooze starts no new calls, but lets the current ones finish.
       if (snoozes.length > 0) return;
-      const until = call.kind === 'list' ? await askPages(job, index) : await askReport(job, call, index, 'scheduled');
+      const until = call.kind === 'list' ? await askList(job, index) : await askReport(job, call, index, 'scheduled');
       if (until === undefined) job.answered.add(index);
       else snoozes.push(until);
     });
@@ -129,9 +135,9 @@ export async function simulateRuns(
       const ready = clock.now();
       await clock.sleep(deliverMs);
       const delivered = clock.now();
-      const { run, begun, tokens } = job;
+      const { run, begun, tokens, reads } = job;
       const late = run.lateAt !== undefined && delivered > run.lateAt;
-      job.result = { run, begun, ready, delivered, late, tokens };
+      job.result = { run, begun, ready, delivered, late, tokens, reads };
       if (run.watch !== undefined) {
         const { ms, calls } = run.watch;
         start(

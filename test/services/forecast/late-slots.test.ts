@@ -44,12 +44,25 @@ describe('late slots', () => {
     expect(await follow(reports.slice(1))).toHaveLength(1);
   });
 
+  test('get the least number of runs at once if runs wait for workers and not for the key', async () => {
+    const assumptions = { ...DEFAULT_ASSUMPTIONS, renderMs: 2 * MINUTE };
+    const runs = Array.from({ length: 20 }, (_, index) => runOf(`r${String(index).padStart(2, '0')}`, 1, 5));
+    const lateWith = async (concurrency: number) => {
+      const assumed = { ...assumptions, concurrency };
+      return findLateSlots((await simulateRuns(runs, LIMITS, assumed)).runs, LIMITS, assumed, NO_TASKS);
+    };
+    const [slot] = await lateWith(4);
+    expect(slot).toMatchObject({ advice: undefined, concurrency: 10 });
+    expect(await lateWith(10)).toEqual([]);
+    expect(await lateWith(9)).toHaveLength(1);
+  });
+
   test('get no advice if no figure is complete before the slot', async () => {
     const running = Array.from({ length: 4 }, (_, index) => {
       const run = runOf(`r${index}`, 20, 1);
       return { ...run, calls: run.calls.map(({ completeFrom: _never, ...call }) => call) };
     });
-    expect((await lateSlots(running)).map(({ advice }) => advice)).toEqual([undefined]);
+    expect(await lateSlots(running)).toMatchObject([{ advice: undefined, concurrency: undefined }]);
   });
 });
 

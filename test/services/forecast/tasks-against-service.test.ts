@@ -3,11 +3,13 @@ import { silentLog } from '../../../src/base/log.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/base/time.ts';
 import { catalogSchema } from '../../../src/contract/catalog.ts';
 import type { ReportRequest } from '../../../src/contract/report.ts';
+import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import { readingArchive } from '../../../src/deliver/archive/readings/reading-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import { DEFAULT_ASSUMPTIONS } from '../../../src/services/forecast/forecast-run.ts';
+import { planSlots } from '../../../src/services/forecast/plan-slots.ts';
 import { planTasks, type WatchedEdition } from '../../../src/services/forecast/plan-tasks.ts';
 import { simulateRuns } from '../../../src/services/forecast/simulate-runs.ts';
 import type { AskPorts } from '../../../src/services/readings/ask-service.ts';
@@ -16,7 +18,8 @@ import { correctionsHarness } from '../../support/corrections-harness.ts';
 import { folderFor } from '../../support/delivery-case.ts';
 import { inProcessSandbox } from '../../support/in-process-sandbox.ts';
 import { manualClock } from '../../support/manual-clock.ts';
-import { definitionOf, settingsOf } from '../../support/reports.ts';
+import { preparationHarness } from '../../support/preparation-harness.ts';
+import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
 
 const KEY = 'k';
 const LIMITS = new Map([[KEY, { calls: 30, windowMs: MINUTE_MS }]]);
@@ -126,4 +129,33 @@ test('checks of a delivered edition make exactly the calls of the forecast, each
   const expected = await forecastTokens(from - MINUTE_MS, to, { settings: harness.settings, editions }, DAY_MS);
   expect(actual.map((count) => count > 0)).toEqual([true, true, true, false, false]);
   expect([1, 2, 3, 4, 5].map((day) => expected[day] ?? 0)).toEqual(actual);
+});
+
+const LISTS: readonly SectionInput[] = [
+  { id: 'created', metrics: ['profiles.created'], granularity: 'day' },
+  { id: 'people', list: 'profiles' },
+  { id: 'people_by_name', list: 'profiles', ordering: 'name' },
+];
+test.each([
+  ['one list, whose organization is "current",', LISTS.slice(0, 2), 'current'],
+  ['two lists, whose organization is "current",', LISTS, 'current'],
+  ['two lists, whose organization is a number,', LISTS, 103],
+] as const)('a report with %s makes exactly the calls of the forecast', async (_, sections, org) => {
+  const slot = Date.parse('2026-11-30T08:00:00Z');
+  const schedule = schedulesSchema.parse({ cron: '0 9 * * MON' });
+  const harness = await preparationHarness(new Date(slot).toISOString(), { schedule }, { sections });
+  harness.configure({ org });
+  const { fetched } = await harness.run(new Date(slot).toISOString());
+  const requests = harness.sandbox.requests();
+  const reads = requests.filter(({ path }) => !path.includes('/analytics/'));
+
+  const settings = settingsOf({ org });
+  const report = { definition: definitionOf(sections, { schedule }), settings };
+  const sources = new Map([[settings.id, { key: KEY, catalog: await sandboxCatalog(), settings }]]);
+  const { runs } = planSlots([report], { from: slot, to: slot + DAY_MS }, sources);
+  const pages = fetched.reduce((sum, event) => sum + (event.pages ?? 0), 0);
+  const reports = new Map([['acme/weekly', { ...DEFAULT_ASSUMPTIONS, pages }]]);
+  const [forecast] = (await simulateRuns(runs, LIMITS, { ...DEFAULT_ASSUMPTIONS, reports })).runs;
+  expect(pages).toBeGreaterThan(sections.length);
+  expect(forecast).toMatchObject({ reads: reads.length, tokens: requests.length - reads.length });
 });
