@@ -15,8 +15,7 @@ import { directoryStorage } from '../deliver/archive/storage/directory-storage.t
 import { createMarkerCheck, markerCheckedStorage } from '../deliver/archive/storage/marker-check.ts';
 import { s3Storage } from '../deliver/archive/storage/s3-storage.ts';
 import { archiveClaims } from '../deliver/claims/archive-claims.ts';
-import type { PeriodClaims } from '../deliver/claims/claim.ts';
-import { redisClaims } from '../deliver/claims/redis-claims.ts';
+import { type PeriodClaims, redisClaims } from '../deliver/claims/claim.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { RETENTION_DAYS } from '../redis/keys.ts';
 import type { Reviews } from '../run/review/load-review.ts';

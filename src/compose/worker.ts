@@ -34,8 +34,7 @@ import { createNeededCheck, recoverExpiredRows, touchUndecided } from '../servic
 import type { Sending } from '../services/deployment/deployment.ts';
 import { createReadingRounds } from '../services/readings/reading-rounds.ts';
 import { rebuildSummaries, updateSummary } from '../services/readings/summarize-readings.ts';
-import { createReviewContinuer } from '../services/reviews/continue-review.ts';
-import { createReviewSweep } from '../services/reviews/review-sweep.ts';
+import { createReviewContinuer, createReviewSweep } from '../services/reviews/review-sweep.ts';
 import { createEventCutOver } from '../services/reviews/sign-events.ts';
 import { createRunExecutor } from '../services/runs/execute-run.ts';
 import { createLateNotices, redisLateNoticeClaims } from '../services/runs/late-notices.ts';

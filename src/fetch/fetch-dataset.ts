@@ -12,8 +12,13 @@ import { type CallResult, createCallRunner, discardRefused, MAX_CONCURRENT_CALLS
 import { type CurrentCountsWindow, undefinedCountsTable } from './current-counts.ts';
 import type { Dataset, Sums, Table, TableTrend } from './dataset.ts';
 import type { FetchContext } from './fetch-context.ts';
-import { byMetric, renamedBucket, renamedCatalog, renamedResponse } from './internal/tables/columns/display-names.ts';
-import { withDisplayUnits } from './internal/tables/columns/display-units.ts';
+import {
+  byMetric,
+  renamedBucket,
+  renamedCatalog,
+  renamedResponse,
+  withDisplayUnits,
+} from './internal/tables/columns/display-units.ts';
 import {
   type IdentifiedAnswer,
   type PartnerAnswer,

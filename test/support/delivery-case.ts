@@ -14,7 +14,7 @@ import type { S3Spec } from '../../src/deliver/targets/s3/s3-schema.ts';
 import type { SftpSpec } from '../../src/deliver/targets/sftp/sftp-schema.ts';
 import type { SlackSpec } from '../../src/deliver/targets/slack/slack-target.ts';
 import type { TeamsSpec } from '../../src/deliver/targets/teams/teams-target.ts';
-import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-schema.ts';
+import type { WebhookSpec } from '../../src/deliver/targets/webhook/webhook-target.ts';
 import { type Artifact, artifactKind, type RunMail, storedKind } from '../../src/render/artifact.ts';
 import { memoryLedger } from './memory-ledger.ts';
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { Clock } from '../../src/base/clock.ts';
-import { memoryResponseCache } from '../../src/fetch/cache/memory-response-cache.ts';
 import { redisResponseCache, responseCacheScript } from '../../src/fetch/cache/redis-response-cache.ts';
-import type { ResponseCache } from '../../src/fetch/cache/response-cache.ts';
+import { memoryResponseCache, type ResponseCache } from '../../src/fetch/cache/response-cache.ts';
 import { luaScript } from '../../src/redis/script.ts';
 
 export interface SharedAnswersHarness {

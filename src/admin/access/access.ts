@@ -6,16 +6,13 @@ import { type ForecastDocument, forecastDocument } from '../../services/forecast
 import type { ForecastWindow } from '../../services/forecast/forecast-run.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { correctionsAccess } from './corrections.ts';
-import { deliveriesAccess, listingsAccess } from './deliveries.ts';
-import { denialsAccess } from './denials.ts';
+import { deliveriesAccess, denialsAccess, listingsAccess, recipientsAccess, switchesAccess } from './deliveries.ts';
 import { assertVisible, notFoundError, visibleOrgs } from './guards.ts';
-import { recipientsAccess } from './recipients.ts';
 import { reportsAccess } from './reports.ts';
 import { reviewsAccess } from './reviews.ts';
 import { runsAccess } from './runs.ts';
 import { selectionsAccess } from './selections.ts';
 import type { AdminServices } from './services.ts';
-import { switchesAccess } from './switches.ts';
 
 /**
  * What a principal may see and do. All requests of the API and the page go through it.

@@ -13,12 +13,11 @@ import { type RunFilter, type RunRecord, TERMINAL_STATES, WAITING_STATES } from 
 import { currentReport } from '../../services/definitions/current-report.ts';
 import type { RunAction } from '../../services/deliveries/decision-rules.ts';
 import { restrictToOrgs } from '../../services/deliveries/query-deliveries.ts';
-import { runPartsFilter } from '../../services/listings/run-parts.ts';
+import { runPartsFilter } from '../../services/listings/match-reports.ts';
 import type { EarlierDelivery } from '../../services/runs/already-delivered.ts';
 import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import { resolveRunId } from '../../services/runs/resolve-id.ts';
-import { type FileEntry, primedStream, type RunFile } from '../../services/runs/run-file-reader.ts';
-import { zipRunFiles } from '../../services/runs/run-files-zip.ts';
+import { type FileEntry, primedStream, type RunFile, zipRunFiles } from '../../services/runs/run-file-reader.ts';
 import { buildTimeline } from '../../services/runs/timeline/run-timeline.ts';
 import type { TimelineEntry } from '../../services/runs/timeline/timeline-entry.ts';
 import { pauseOfRun, type WaitReason, waitReason } from '../../services/runs/timeline/wait-reason.ts';

@@ -1,5 +1,5 @@
 import type { SelectionAction } from '../../queue/runs/selections.ts';
-import { runPartsFilter } from '../../services/listings/run-parts.ts';
+import { runPartsFilter } from '../../services/listings/match-reports.ts';
 import type { SelectionView } from '../../services/selections/selection-service.ts';
 import type { Principal } from '../auth/tokens.ts';
 import { assertOperator, auditActor, visibleOrgs } from './guards.ts';

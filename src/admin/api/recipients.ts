@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { isoInstant } from '../../base/time.ts';
 import type { ProposedRecipient } from '../../run/review/added-recipients.ts';
 import { voterName } from '../../run/review/delegations.ts';
-import type { RecipientLine } from '../../services/deliveries/recipient-line.ts';
 import type { AddedDelivery } from '../../services/deliveries/recipients.ts';
+import type { RecipientLine } from '../access/deliveries.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   idParams,

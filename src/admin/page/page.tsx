@@ -1,23 +1,28 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import { IANAZone } from 'luxon';
 import type { Clock } from '../../base/clock.ts';
+import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 import type { Access } from '../access/access.ts';
+import type { OrganizationEntry } from '../access/reports.ts';
 import type { AccountMethod } from '../auth/account-method.ts';
 import { requireSession } from '../auth/authenticate.ts';
+import { BULL_BOARD_POLICY } from '../auth/headers.ts';
 import type { RateLimit } from '../auth/rate-limit.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import type { Principal } from '../auth/tokens.ts';
-import type { BullBoard } from '../bull-board.ts';
-import type { Env } from '../hono-env.ts';
+import { BULL_BOARD_API_PATH, BULL_BOARD_PATH, type BullBoard } from '../bull-board.ts';
+import { type Env, notFoundResponse } from '../hono-env.ts';
 import type { AdminPart } from '../part.ts';
-import { problemSchema } from '../problem.ts';
+import { problem, problemSchema } from '../problem.ts';
 import { type PageAssets, readAssets } from './assets/assets.ts';
+import { type PageZone, ZONE_CHOICES, type ZoneChoice, type ZoneSubject } from './components/header/zone-choice.tsx';
+import { zonesOf } from './components/time.tsx';
 import { addActions } from './routes/actions.tsx';
-import { addBullBoard, canSeeBullBoard } from './routes/bull-board.ts';
 import { loadUndecided } from './routes/loaders.ts';
-import { type PageContext, renderDocument, selfPath } from './routes/page-context.ts';
+import { type PageContext, readFormFields, renderDocument, safeRedirectPath, selfPath } from './routes/page-context.ts';
 import { addSignIn, SIGN_IN_PATHS } from './routes/sign-in.tsx';
 import { addViews } from './routes/views.tsx';
-import { addZoneChoice, pageZone } from './routes/zone.ts';
 import { ProblemPage } from './views/problem.tsx';
 
 export interface PagePorts {
@@ -143,4 +148,102 @@ function renderProblemsAsPages({ urls }: PageAssets) {
     context.res = undefined;
     context.res = new Response(html, { status, headers: pageHeaders });
   };
+}
+
+/** The cookie holds only a preference: `org`, `utc` or `viewer:<IANA zone>`. */
+const ZONE_COOKIE = 'docket-zone';
+const ZONE_COOKIE_LIFETIME_S = (365 * DAY_MS) / SECOND_MS;
+
+interface StoredChoice {
+  readonly choice: ZoneChoice;
+  readonly viewer: string | null;
+}
+
+/** Unreadable values, such as an unknown zone, count as the default, `org`. */
+export function parseZoneChoice(text: string | undefined): StoredChoice {
+  const [word, ...rest] = (text ?? '').split(':');
+  const choice = ZONE_CHOICES.find((each) => each === word) ?? 'org';
+  const viewer = rest.join(':');
+  if (choice !== 'viewer') return { choice, viewer: null };
+  return viewer.length <= 64 && IANAZone.isValidZone(viewer) ? { choice, viewer } : { choice: 'org', viewer: null };
+}
+
+/** The zone of a page, which all of its times use. */
+function pageZone(
+  context: Context<Env>,
+  organizations: readonly Pick<OrganizationEntry, 'org' | 'timezone'>[],
+  { zone, org }: ZoneSubject,
+): PageZone {
+  const { choice, viewer } = parseZoneChoice(getCookie(context, ZONE_COOKIE));
+  const zones = zonesOf(organizations);
+  const ofSubject = zone ?? (org === undefined ? zones.shared : zones.of(org));
+  const name = choice === 'utc' ? 'UTC' : (viewer ?? ofSubject);
+  return { choice, name, org: ofSubject, viewer };
+}
+
+/** Adds the form's target: it stores the choice and returns to the page. */
+function addZoneChoice(app: Hono<Env>): void {
+  app.post('/zone', async (context) => {
+    const { zone, from } = await readFormFields(context);
+    const { choice, viewer } = parseZoneChoice(zone);
+    setCookie(context, ZONE_COOKIE, viewer === null ? choice : `${choice}:${viewer}`, {
+      path: '/',
+      httpOnly: true,
+      sameSite: 'Strict',
+      secure: context.get('client').secure,
+      maxAge: ZONE_COOKIE_LIFETIME_S,
+    });
+    return context.redirect(safeRedirectPath(from), 303);
+  });
+}
+
+interface BullBoardPorts {
+  readonly bullBoard: BullBoard;
+  readonly sessions: Sessions;
+  readonly limit: RateLimit;
+  /** Redirects to the sign-in form. */
+  readonly toSignIn: Parameters<typeof requireSession>[1];
+  /** Renders problems as pages. */
+  readonly problemsAsPages: MiddlewareHandler<Env>;
+}
+
+/** Maximum jobs per response. Bull Board requests ten by default. */
+const MAX_JOBS = 100;
+
+/** Bull Board lists the jobs of all organizations, so it is only for principals of all organizations. */
+const canSeeBullBoard = ({ orgs }: Principal): boolean => orgs === '*';
+
+/** Adds Bull Board, read-only, for signed-in users of all organizations. Requires `resolveClient`. */
+function addBullBoard(app: Hono<Env>, { bullBoard, sessions, limit, toSignIn, problemsAsPages }: BullBoardPorts): void {
+  const paths = `${BULL_BOARD_PATH}/*`;
+  const isData = (path: string): boolean => path.startsWith(BULL_BOARD_API_PATH);
+  app.use(paths, (context, next) => (isData(context.req.path) ? next() : problemsAsPages(context, next)));
+  // A guard of our own, besides Bull Board's read-only mode: only Docket may change jobs, together with their records.
+  app.use(paths, async (context, next) => {
+    if (context.req.method === 'GET' || context.req.method === 'HEAD') return next();
+    return problem('request.method_not_allowed', { expected: 'GET, HEAD' }, { Allow: 'GET, HEAD' });
+  });
+  app.use(
+    paths,
+    requireSession({ sessions, limit }, (context) =>
+      isData(context.req.path) ? problem('auth.missing', { next: 'Sign in to the page.' }) : toSignIn(context),
+    ),
+  );
+  app.use(paths, async (context, next) => {
+    if (!canSeeBullBoard(context.get('principal'))) return notFoundResponse(context);
+    if (Number(context.req.query().jobsPerPage ?? 0) > MAX_JOBS) {
+      return problem('request.invalid', { expected: `jobsPerPage of ${MAX_JOBS} at most` });
+    }
+    await next();
+    const { headers } = context.res;
+    if (headers.get('Content-Type')?.startsWith('text/html')) {
+      headers.set('Content-Security-Policy', BULL_BOARD_POLICY);
+      headers.set('X-Frame-Options', 'DENY');
+    }
+    if (context.req.path.startsWith(`${BULL_BOARD_PATH}/static/`))
+      headers.set('Cache-Control', 'private, max-age=3600');
+    return undefined;
+  });
+  app.get(`${BULL_BOARD_PATH}/`, (context) => context.redirect(BULL_BOARD_PATH, 301));
+  app.route(BULL_BOARD_PATH, bullBoard.app);
 }

@@ -1,3 +1,4 @@
+import { recipientLine } from '../../admin/access/deliveries.ts';
 import { addedView } from '../../admin/api/recipients.ts';
 import { canSee } from '../../admin/auth/tokens.ts';
 import type { AppContext } from '../../base/context.ts';
@@ -6,7 +7,6 @@ import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import { type DecisionContext, withDecisions } from '../../compose/decisions.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import { runNotFoundError } from '../../run/run-record.ts';
-import { recipientLine } from '../../services/deliveries/recipient-line.ts';
 import type { RecipientService } from '../../services/deliveries/recipients.ts';
 import type { Reviewer } from '../../services/reviews/review-service.ts';
 import { createContext } from '../context.ts';

@@ -1,7 +1,6 @@
 import { loadDefinitions } from '../../compose/built-in-kinds.ts';
 import type { Deployment } from '../../services/deployment/deployment.ts';
-import type { Titles } from '../../services/listings/match-reports.ts';
-import { type RunParts, runPartsFilter } from '../../services/listings/run-parts.ts';
+import { type RunParts, runPartsFilter, type Titles } from '../../services/listings/match-reports.ts';
 
 /** Options of listings that match a part of a value. */
 export type RunPartsFlags = RunParts;

@@ -1,4 +1,6 @@
+import { withTimeout } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
+import { SECOND_MS } from '../../base/time.ts';
 import {
   type DeploymentProblem,
   type Finding,
@@ -13,7 +15,6 @@ import type { Examination, Probe, Probed, ProcessParts } from './probe-context.t
 import { checkCircuits, checkLoss, checkProcesses, checkRole, evaluateFaults } from './processes.ts';
 import { checkLatency, checkMemory, checkPersistence, checkServer } from './redis.ts';
 import { checkPauses, checkScheduler, checkSchedules, checkWorkers, MAX_SCAN_AGE_MS } from './schedules.ts';
-import { checkReadable } from './switches-ready.ts';
 
 /**
  * All probes, in the order of `docket doctor`, `/readyz` and the page. Code that only `docket doctor` needs is loaded
@@ -67,7 +68,7 @@ export const PROBES: readonly Probe[] = [
     },
   },
   { what: 'Budget settings', doctor: async (at) => (await import('./api-keys.ts')).checkBudgetSettings(at) },
-  { what: 'Scope of reports', doctor: async (at) => (await import('./report-scope.ts')).checkReportScope(at) },
+  { what: 'Scope of reports', doctor: async (at) => (await import('./definitions.ts')).checkReportScope(at) },
   { what: 'Processes', after: 'Redis', shared: checkProcesses },
   {
     what: 'Templates',
@@ -87,10 +88,13 @@ export const PROBES: readonly Probe[] = [
     doctor: async (at) => (await import('./certificates.ts')).checkCertificates(at),
   },
   { what: 'Circuits', after: 'Redis', shared: checkCircuits },
-  { what: 'Targets', doctor: async ({ jobs, context }) => (await import('./targets.ts')).checkTargets(jobs, context) },
+  {
+    what: 'Targets',
+    doctor: async ({ jobs, context }) => (await import('./definitions.ts')).checkTargets(jobs, context),
+  },
   {
     what: 'Deployment',
-    doctor: async (at) => (await import('./identity.ts')).checkDeploymentIdentity(at),
+    doctor: async (at) => (await import('./archive.ts')).checkDeploymentIdentity(at),
     ready: {
       identity: ({ identity }) => {
         const conflict = identity.conflict();
@@ -109,19 +113,19 @@ export const PROBES: readonly Probe[] = [
   {
     what: 'Stops and legal holds',
     after: 'Archive',
-    doctor: async (at) => (await import('./switches.ts')).checkSwitches(at),
+    doctor: async (at) => (await import('./archive.ts')).checkSwitches(at),
     ready: { switches: ({ worker }) => worker && checkReadable('stops and legal holds', worker.opened.switches) },
   },
   {
     what: 'Deny list',
     after: 'Archive',
-    doctor: async (at) => (await import('./switches.ts')).checkDenyList(at),
+    doctor: async (at) => (await import('./archive.ts')).checkDenyList(at),
     ready: { denials: ({ worker }) => worker && checkReadable('denied recipients', worker.opened.denials) },
   },
   {
     what: 'Readings',
     after: 'Deployment',
-    doctor: async (at) => (await import('./readings.ts')).checkReadings(at),
+    doctor: async (at) => (await import('./archive.ts')).checkReadings(at),
   },
   {
     what: 'Tokens of the admin route',
@@ -217,4 +221,26 @@ export async function examine(at: Examination, probes = PROBES): Promise<readonl
     }
   }
   return findings;
+}
+
+const TIMEOUT_MS = 5 * SECOND_MS;
+
+/**
+ * Whether a worker can read a document of the deployment, such as the deny list. Undefined if Redis is the cause, which
+ * another check reports.
+ *
+ * @param what plural, e.g. `stops and legal holds`
+ */
+async function checkReadable(
+  what: string,
+  document: { readonly read: () => Promise<unknown> },
+): Promise<Omit<HealthCheck, 'name'> | undefined> {
+  const error = await withTimeout(
+    document.read().then(() => undefined, toDocketError),
+    TIMEOUT_MS,
+    () => 'timeout' as const,
+  );
+  if (error === undefined) return { ok: true, detail: `${what} can be read` };
+  if (error !== 'timeout' && error.code !== 'switch.unreadable') return undefined;
+  return { ok: false, detail: `${what} cannot be read from the archive` };
 }

@@ -1,9 +1,10 @@
 import { countries, regionsOf } from '../schedules/holidays.ts';
 import type { OrgFile } from '../schema/org-settings.ts';
+import type { ReportFile } from '../schema/report-definition.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import { type Diagnostic, describeValue } from './diagnostic.ts';
-import { closestMatches } from './suggest.ts';
+import { closestMatches, didYouMean } from './suggest.ts';
 
 const MAX_LISTED_REGIONS = 12;
 
@@ -60,3 +61,43 @@ const hasName = (name: string, text: string): boolean => {
   const plain = (word: string) => word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
   return text.length > 3 && ` ${plain(name)} `.includes(` ${plain(text)} `);
 };
+
+/**
+ * Reports units and labels for metrics and dimensions that the report does not have. Codes are checked later, because
+ * only the catalog knows them.
+ */
+export function displayDiagnostics(
+  source: SourceFile,
+  { sections, units = {}, labels = {} }: ReportFile,
+): Diagnostic[] {
+  const metrics = [...new Set(sections.flatMap((section) => section.metrics ?? []))];
+  const shown = [
+    ...new Set(
+      sections.flatMap(({ dimensions = [], filters = [] }) => [
+        ...dimensions,
+        ...filters.map(({ dimension }) => dimension),
+      ]),
+    ),
+  ];
+  const unknown = (field: 'units' | 'labels', id: string, what: string, known: readonly string[]): Diagnostic =>
+    diagnosticAt(source, [field, id], {
+      expected: known.length === 0 ? `${what}; none is defined` : `${what} (${known.slice(0, 20).join(', ')})`,
+      got: describeValue(id),
+      next: didYouMean(id, known) ?? 'name one that the report has',
+    });
+  const hasList = sections.some(({ list }) => list !== undefined);
+  const isKnown = (id: string): boolean => {
+    if (metrics.includes(id) || shown.includes(id)) return true;
+    // A list has fields of its own, and some are dimensions in the catalog. Ids of metrics and dimensions have a dot,
+    // codes do not.
+    return !id.includes('.') || (hasList && id.startsWith('profile.'));
+  };
+  return [
+    ...Object.keys(units).flatMap((id) =>
+      metrics.includes(id) ? [] : unknown('units', id, 'a metric of the report', metrics),
+    ),
+    ...Object.keys(labels).flatMap((id) =>
+      isKnown(id) ? [] : unknown('labels', id, 'a metric or a dimension of the report', [...metrics, ...shown]),
+    ),
+  ];
+}

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { DocketError } from '../../base/error.ts';
 import { addressKey, recipientRefusal } from '../allow-lists/recipients.ts';
-import { calendarDiagnostics } from '../diagnostics/calendar-diagnostics.ts';
+import { calendarDiagnostics, displayDiagnostics } from '../diagnostics/calendar-diagnostics.ts';
 import { deliveryDiagnostics } from '../diagnostics/delivery-diagnostics.ts';
 import { comparePositions, type Diagnostic, describeValue, fileDiagnostic } from '../diagnostics/diagnostic.ts';
-import { displayDiagnostics } from '../diagnostics/display-diagnostics.ts';
 import {
   conditionDiagnostics,
   fiscalCalendarDiagnostics,

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
+import { DAY_MS, epochMsSchema } from '../../base/time.ts';
 import type { Period } from '../../definitions/periods/period.ts';
 import { kindOfTarget } from '../../definitions/schema/kinds.ts';
+import type { RedisClient } from '../../redis/client.ts';
+import { beforeSending, mapRedisErrors } from '../../redis/errors.ts';
+import { loadLuaScript, runLuaScript } from '../../redis/script.ts';
 import type { PeriodDays } from '../archive/archived-runs.ts';
 import type { DeliveryRow, DeliveryState } from '../ledger/ledger.ts';
 import { TARGETS } from '../targets/registry.ts';
@@ -107,4 +110,31 @@ export interface ClaimingRun extends ClaimedPeriod {
   readonly createdAt: number;
   /** In a report with `split`: the run delivers only the pack of this value. */
   readonly value?: string;
+}
+
+/**
+ * Stores claims in Redis: one string per report and period, `<prefix>claim:<org>/<report>:<first day>..<last
+ * day>:<zone>`.
+ *
+ * @param prefix of every key, with its separator, e.g. `docket:`
+ * @param ttlDays after which an unchanged claim expires; the archive keeps it longer
+ */
+export function redisClaims(
+  redis: RedisClient,
+  { prefix, ttlDays }: { readonly prefix: string; readonly ttlDays: number },
+): ClaimStore {
+  const script = loadLuaScript('./write-claim-1.lua', import.meta.url);
+  const mapped = mapRedisErrors(undefined, beforeSending('The claim of the period'));
+  const keyOf = ({ org, report, period: { from, to, timezone } }: ClaimedPeriod): string =>
+    `${prefix}claim:${org}/${report}:${from}..${to}:${timezone}`;
+  return {
+    read: mapped(async (of: ClaimedPeriod) => {
+      const text = await redis.get(keyOf(of));
+      return text === null ? undefined : parseClaim(text, text);
+    }),
+    write: mapped(async (of: ClaimedPeriod, claim: Claim, before: StoredClaim | undefined) => {
+      const args = [before?.version ?? '', claimText(of, claim), ttlDays * DAY_MS];
+      return (await runLuaScript(redis, script, [keyOf(of)], args)) === 1;
+    }),
+  };
 }

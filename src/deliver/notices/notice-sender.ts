@@ -1,5 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
+import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
+import type { Archive, PublishedManifest } from '../archive/archive.ts';
 import type { AttemptRecord } from '../archive/attempt-log.ts';
 import { attempt, reconcileRow, type SendFn } from '../attempt.ts';
 import type { CircuitBreaker } from '../circuit/circuit-breaker.ts';
@@ -12,6 +14,7 @@ import {
   MAX_ATTEMPT_MS,
   type NewDelivery,
   NOTICE_TARGET,
+  noticeId,
   type Receipt,
 } from '../ledger/ledger.ts';
 import type { DeliveredEvent } from '../send-pending.ts';
@@ -19,7 +22,7 @@ import { buildEmail, messageIdOf } from '../targets/email/email-message.ts';
 import { emailSender } from '../targets/email/email-target.ts';
 import type { MailRoute } from '../targets/target.ts';
 import { noticeHtml } from './notice-html.ts';
-import { type Notice, noticeText } from './notice-text.ts';
+import { buildNotice, type Notice, type NoticeContent, noticeKind, noticeText } from './notice-text.ts';
 
 /** Delays before retries of a deferred notice. No later call retries it. */
 const RETRY_DELAYS_MS = [2_000, 8_000, 20_000] as const;
@@ -141,4 +144,40 @@ async function prepareNotice(
   if (archive?.message === undefined) return emailSender(mail.mailer, message);
   const raw = (isResend ? await archive.message.get() : undefined) ?? message.raw;
   return emailSender(mail.mailer, { ...message, raw }, await archive.message.put(raw));
+}
+
+export interface NoticeInput extends NoticeContent, NoticePorts {
+  readonly order: NoticeContent['order'] & {
+    /** Epoch ms. */
+    readonly createdAt: number;
+  };
+  readonly definition: NoticeContent['definition'] & { readonly owner: string };
+  /** Undefined when the run failed before it was published: then the notice is not archived. */
+  readonly published: PublishedManifest | undefined;
+  readonly archive: Archive;
+}
+
+/**
+ * Notifies the definition's owner that a run failed, is held, was delivered partially, or has figures that cannot be
+ * right. The notice has the reason, the recipients and the next step. Call it when no further attempt of the run
+ * follows. Repeated calls send it once.
+ *
+ * The owner need not be in the organization's allow-list: a notice must arrive even if the recipients are the problem.
+ * `owner` is one plain address.
+ */
+export async function notifyOwner(input: NoticeInput): Promise<Receipt> {
+  const { order, definition, published, archive } = input;
+  const recipient = canonicalAddress(definition.owner) ?? definition.owner;
+  const id = noticeId(order.id, recipient, noticeKind(input) === 'held');
+  const { org, report } = order;
+  const row: NewDelivery = { id, run: order.id, org, report, target: NOTICE_TARGET, recipient };
+  const recorded = published && {
+    state: (await archive.getArchivedStates(published)).get(id),
+    recordAttempt: (record: Parameters<Archive['putAttempt']>[1]) => archive.putAttempt(published, record),
+    message: {
+      get: () => archive.getMessage(published, id),
+      put: (raw: Uint8Array) => archive.putMessage(published, id, raw),
+    },
+  };
+  return sendNotice(row, () => buildNotice(input), order.createdAt, input, recorded);
 }

@@ -4,7 +4,6 @@ import { renderDocument } from '../../admin/page/routes/page-context.ts';
 import type { AdminPart } from '../../admin/part.ts';
 import { type FindMatches, findMatches } from './find-matches.ts';
 import { addSearchRoute } from './search-api.ts';
-import { SearchBox } from './search-box.tsx';
 import { Search } from './search-page.tsx';
 
 const textParameter = z.string().trim().max(200).catch('');
@@ -27,3 +26,30 @@ export const partOver = (find: FindMatches): AdminPart => ({
   },
   header: (self) => <SearchBox self={self} />,
 });
+
+/**
+ * The search field in the header of each page. The script focuses it on `/`.
+ *
+ * @param self path and query of the page; the page of results keeps its search text in the field
+ */
+const SearchBox = ({ self }: { readonly self: string }) => {
+  const { pathname, searchParams } = new URL(self, 'http://docket.invalid');
+  return (
+    <search class="search">
+      <form method="get" action="/search">
+        <input
+          id="search"
+          type="search"
+          name="q"
+          value={pathname === '/search' ? (searchParams.get('q') ?? '') : ''}
+          placeholder="Search ( / )"
+          aria-label="Search reports, runs and recipients"
+          aria-keyshortcuts="/"
+          maxlength={200}
+          autocomplete="off"
+          spellcheck={false}
+        />
+      </form>
+    </search>
+  );
+};

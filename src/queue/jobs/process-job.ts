@@ -4,8 +4,7 @@ import { DocketError, isRedisOutage, isStorageOutage, toDocketError } from '../.
 import { childLog, type Log, type LogFields } from '../../base/log.ts';
 import { fail, type Outcome } from '../../base/outcome.ts';
 import { MINUTE_MS } from '../../base/time.ts';
-import { logRunEvents } from '../../run/log-events.ts';
-import type { OnRunEvent, RunEvent } from '../../run/run-events.ts';
+import { logRunEvents, type OnRunEvent, type RunEvent } from '../../run/run-events.ts';
 import {
   type ReviewProgress,
   type RunOrder,

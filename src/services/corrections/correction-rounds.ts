@@ -15,8 +15,7 @@ import { type Correction, DOCKET, ENDED_STATES, foldCorrections } from './correc
 import type { NotifyCorrection } from './correction-notices.ts';
 import type { CorrectionService } from './correction-service.ts';
 import { type Edition, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
-import type { CorrectionSummary, WatchIndex } from './watch-index.ts';
-import { nextCheckAt } from './watch-schedule.ts';
+import { type CorrectionSummary, nextCheckAt, type WatchIndex } from './watch-index.ts';
 
 /** How often the archive is listed. Changes in between are found at the next listing. */
 const LIST_INTERVAL_MS = 5 * MINUTE_MS;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { epochMsSchema } from '../../base/time.ts';
+import { DAY_MS, epochMsSchema, SECOND_MS } from '../../base/time.ts';
 import { parseStored, type RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
@@ -67,4 +67,31 @@ export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefi
         .sort((one, other) => one.org.localeCompare(other.org)),
     ),
   };
+}
+
+/** How often an edition's figures are compared. */
+const CHECK_INTERVAL_MS = DAY_MS;
+/** How late the last comparison may be: for a while, there may be no spare tokens or no worker. */
+const MAX_LATENESS_MS = 7 * DAY_MS;
+
+interface WatchedTimes {
+  /** When the edition was delivered, epoch ms. */
+  readonly deliveredAt: number;
+  /** How long the edition is watched, in seconds. */
+  readonly watch: number;
+  /** When its figures were last compared, epoch ms; undefined before the first time. */
+  readonly checkedAt: number | undefined;
+}
+
+/**
+ * When an edition's figures are compared next, epoch ms: once a day, and at the end of the watch. Undefined once the
+ * watch is over.
+ */
+export function nextCheckAt(
+  { deliveredAt, watch, checkedAt = deliveredAt }: WatchedTimes,
+  now: number,
+): number | undefined {
+  const end = deliveredAt + watch * SECOND_MS;
+  if (checkedAt >= end || now > end + MAX_LATENESS_MS) return undefined;
+  return Math.min(checkedAt + CHECK_INTERVAL_MS, end);
 }

@@ -2,7 +2,7 @@ import { runPageUrl } from '../../base/config/public-url.ts';
 import { type ErrorJson, toDocketError } from '../../base/error.ts';
 import { reconcileRow, reconcileRun } from '../../deliver/attempt.ts';
 import { MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
-import { notifyOwner } from '../../deliver/notices/notice.ts';
+import { notifyOwner } from '../../deliver/notices/notice-sender.ts';
 import { type RunOrder, type RunRecord, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
 import { allDeniedError, incompleteError, wrongFiguresError } from '../../run/run-result.ts';
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';

@@ -11,7 +11,7 @@ import { splitPlan } from '../../plan/split/split-plan.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import { reportName } from '../../queue/schedules/report-schedules.ts';
 import { planCheck } from '../corrections/check-edition.ts';
-import { nextCheckAt } from '../corrections/watch-schedule.ts';
+import { nextCheckAt } from '../corrections/watch-index.ts';
 import type { ForecastTask, ForecastWindow, PlanningSource } from './forecast-run.ts';
 
 /** A delivered edition whose figures are compared with the service's. */

@@ -1,10 +1,11 @@
 import { mapWithConcurrency } from '../../base/concurrency.ts';
 import { toDocketError } from '../../base/error.ts';
+import type { OrgRef } from '../../contract/organization.ts';
 import { formatCivilDay, parseCivilDay } from '../../definitions/schedules/civil-day.ts';
 import { daysBetween, localDay, readingWindow } from '../../definitions/schedules/reading-window.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { QuestionRef, QuestionState, ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
-import { readingQuestions } from '../../plan/reading.ts';
+import { type FindReadings, questionId, readingQuestions } from '../../plan/reading.ts';
 
 /**
  * - `stored`: with its counts
@@ -111,3 +112,29 @@ async function storedEntry(
 
 /** Whether the entry is a gap. */
 export const isGap = ({ state }: Pick<ReadingEntry, 'state'>): boolean => state === 'missed' || state === 'unreadable';
+
+/** Readings opened at the same time. */
+const OPENED_AT_ONCE = 8;
+
+/**
+ * Finds the stored readings in an archive. A damaged reading counts as a gap; `docket archive verify` reports it. So
+ * does one of another organization of the service, because a folder of definitions may have belonged to another one
+ * before.
+ */
+export const findReadings =
+  (archive: ReadingArchive, serviceOrg: OrgRef): FindReadings =>
+  async (org, dimension, days) => {
+    const question = questionId(dimension);
+    const wanted = new Set(days);
+    const stored = (await archive.list(org)).filter(
+      (state) => state.stored && state.question === question && wanted.has(state.day),
+    );
+    const readings = await mapWithConcurrency(stored, OPENED_AT_ONCE, ({ day }) =>
+      archive.get({ org, day, question }).catch((thrown: unknown) => {
+        if (toDocketError(thrown).code !== 'archive.corrupt') throw thrown;
+        return undefined;
+      }),
+    );
+    const own = readings.filter((reading) => reading?.service_org === String(serviceOrg));
+    return new Map(own.flatMap((reading) => (reading === undefined ? [] : [[reading.day, reading] as const])));
+  };

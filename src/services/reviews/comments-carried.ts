@@ -7,8 +7,8 @@ import { loadReview } from '../../run/review/load-review.ts';
 import type { ReviewComment } from '../../run/review/review-state.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import type { FrozenReport } from './frozen-report.ts';
 import type { CarriedComment } from './review-service.ts';
+import type { FrozenReport } from './reviewed-files.ts';
 
 /** How many runs of the report to search. Several may have the same period. */
 const MAX_RUNS = 50;

@@ -5,8 +5,8 @@ import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { contradictions } from '../../render/figures/comments/contradictions.ts';
 import { figureReferences, referenceText, unknownReferences } from '../../render/figures/comments/references.ts';
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
-import type { FrozenReport } from './frozen-report.ts';
 import type { CommentWarning, ReviewView } from './review-service.ts';
+import type { FrozenReport } from './reviewed-files.ts';
 
 /**
  * A comment in its stored form: line breaks as `\n`, without control characters, invisible characters and surrounding

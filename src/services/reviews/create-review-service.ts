@@ -17,7 +17,6 @@ import type { RunFile } from '../runs/run-file-reader.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
 import { type DelegationRequest, newDelegation, possibleDeputies, takesDelegations } from './delegate.ts';
-import { type FrozenReport, loadFrozenReport } from './frozen-report.ts';
 import { reviewDeadline } from './review-deadlines.ts';
 import {
   contentChangedError,
@@ -28,7 +27,7 @@ import {
 } from './review-errors.ts';
 import type { CommentWarning, Reviewer, ReviewView } from './review-service.ts';
 import { approvalRefusal, closedReason, historyOf, reviewersOf, stateOfEnded } from './review-view.ts';
-import { reviewedFileReader, reviewedPacks } from './reviewed-files.ts';
+import { type FrozenReport, loadFrozenReport, reviewedFileReader, reviewedPacks } from './reviewed-files.ts';
 
 /** How often other events may come in between before a decision gives up. */
 const MAX_TRIES = 20;

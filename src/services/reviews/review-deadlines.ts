@@ -1,4 +1,7 @@
-import { businessDeadline } from '../../definitions/schedules/business-deadline.ts';
+import { DAY_MS } from '../../base/time.ts';
+import { businessDays, type Calendar, calendarSchema } from '../../definitions/schedules/calendar.ts';
+import type { CivilDay } from '../../definitions/schedules/civil-day.ts';
+import { localToInstants, zoneOffsets } from '../../definitions/schedules/local-time.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { ApprovalSpec } from '../../definitions/schema/review.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
@@ -43,4 +46,33 @@ export function reviewDeadline(
     remindedAt = next;
   }
   return { due, reminders, remindedAt, cancels: false };
+}
+
+/**
+ * When a number of business days has passed: at the end of the n-th business day after the day of `from`, in the
+ * organization's time zone. With one day, what begins on a Friday or a Saturday ends at midnight after Monday.
+ *
+ * Without a calendar, Saturday and Sunday are days off. Public holidays only count in years for which they are known.
+ *
+ * @param from epoch ms
+ * @param days 1 or more
+ * @returns epoch ms
+ */
+export function businessDeadline(
+  from: number,
+  days: number,
+  { calendar, timezone }: { readonly calendar?: Calendar | undefined; readonly timezone: string },
+): number {
+  const offsetAt = zoneOffsets(timezone);
+  const settings = calendar ?? calendarSchema.parse({});
+  const known = businessDays(settings);
+  const withoutHolidays = businessDays({ ...settings, country: undefined, region: undefined });
+  const isBusinessDay = (day: CivilDay) => known.isBusinessDay(day) ?? withoutHolidays.isBusinessDay(day) ?? true;
+  let day = Math.floor((from + offsetAt(from)) / DAY_MS);
+  for (let left = days; left > 0; ) {
+    day += 1;
+    if (isBusinessDay(day)) left -= 1;
+  }
+  const [end = (day + 1) * DAY_MS] = localToInstants((day + 1) * DAY_MS, offsetAt, false);
+  return end;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { DocketError } from '../../base/error.ts';
 import { sha256 as sha256Of } from '../../base/sha256.ts';
 import type { Manifest } from '../../deliver/archive/archive.ts';
 import { archiveCorrupt } from '../../deliver/archive/archive-errors.ts';
@@ -10,6 +11,7 @@ import { isReportFile } from '../../deliver/archive/run-folder/pack-files.ts';
 import { readManifest } from '../../deliver/archive/run-folder/run-metadata.ts';
 import type { ArchiveStorage, RunFiles, RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { artifactKind, type FilledWorkbook, MAIL_MEDIA_TYPES } from '../../render/artifact.ts';
+import { MAX_ZIP_BYTES, zipChunks } from '../../render/formats/csv/zip.ts';
 
 export { MAIL_BODY_NAMES } from '../../render/artifact.ts';
 
@@ -185,4 +187,35 @@ export async function primedStream(chunks: AsyncGenerator<Uint8Array, void>): Pr
   };
   const iterator = { next, return: () => chunks.return() };
   return Readable.from({ [Symbol.asyncIterator]: () => iterator }, { objectMode: false });
+}
+
+/** Space per file for its name and its directory entry. */
+const ENTRY_BYTES = 1_024;
+
+/**
+ * Yields a run's files as one zip, in chunks, with their names in the archive. Compresses texts; workbooks and PDFs are
+ * compressed already. Throws `archive.corrupt` for a missing or changed file, so that the chunks yielded before form an
+ * incomplete zip. Throws `usage.invalid` before the first chunk for files of more than 4 GB.
+ *
+ * @param at epoch ms; its day is the date of each file
+ */
+export async function* zipRunFiles(
+  files: readonly Pick<RunFile, 'name' | 'type' | 'bytes' | 'open'>[],
+  at: number,
+): AsyncGenerator<Uint8Array, void> {
+  assertFits(files);
+  yield* zipChunks(
+    files.map(({ name, type, open }) => ({ name, open, isCompressed: !type.startsWith('text/') })),
+    at,
+  );
+}
+
+function assertFits(files: readonly Pick<RunFile, 'bytes'>[]): void {
+  const bytes = files.reduce((sum, file) => sum + file.bytes + ENTRY_BYTES, 0);
+  if (bytes <= MAX_ZIP_BYTES) return;
+  throw new DocketError('usage.invalid', 'The files of the run are too large for one zip.', {
+    expected: `at most ${MAX_ZIP_BYTES} bytes together`,
+    got: `${bytes} bytes`,
+    next: 'Download them one by one.',
+  });
 }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { DateTime } from 'luxon';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { parseZoneChoice } from '../../../src/admin/page/routes/zone.ts';
+import { parseZoneChoice } from '../../../src/admin/page/page.tsx';
 import { createToken } from '../../support/authenticated-app.ts';
 import { openPage } from '../../support/open-page.ts';
 import { done, failed, held, organizations, runOf, runs, unknown } from '../../support/page-data.ts';

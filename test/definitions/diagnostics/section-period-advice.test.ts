@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RECIPE_NAMES } from '../../../src/cli/recipes/recipe.ts';
 import { reportYaml } from '../../../src/cli/recipes/report-yaml.ts';
 import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
-import { sectionPeriodAdvice } from '../../../src/definitions/diagnostics/section-period-advice.ts';
+import { sectionPeriodAdvice } from '../../../src/definitions/diagnostics/layout-diagnostics.ts';
 import { periodOf, runPeriodsOf } from '../../../src/definitions/periods/period.ts';
 import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { businessDeadline } from '../../../src/definitions/schedules/business-deadline.ts';
 import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
+import { businessDeadline } from '../../../src/services/reviews/review-deadlines.ts';
 
 const zurich = { timezone: 'Europe/Zurich' };
 const swiss = { ...zurich, calendar: calendarSchema.parse({ country: 'CH', region: 'ZH' }) };

@@ -8,7 +8,7 @@ import {
 } from '../../../src/deliver/archive/readings/reading-archive.ts';
 import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
 import type { Reading } from '../../../src/plan/reading.ts';
-import { findReadings } from '../../../src/services/readings/find-readings.ts';
+import { findReadings } from '../../../src/services/readings/reading-history.ts';
 import { ARCHIVES } from '../../support/archives.ts';
 
 const REF: QuestionRef = { org: 'acme', day: '2026-10-31', question: 'by-profile.risk' };

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { deleteExpiredReviews } from '../../../src/deliver/archive/retention.ts';
 import { createReviewArchive } from '../../../src/deliver/archive/reviews/create-review-archive.ts';
-import { deleteExpiredReviews } from '../../../src/deliver/archive/reviews/review-retention.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { type ReviewEvent, reviewEventSchema } from '../../../src/run/review/review-event.ts';
 

@@ -5,8 +5,7 @@ import { afterAll, describe, expect, inject, onTestFinished, test } from 'vitest
 import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { archiveClaims, deleteExpiredClaims } from '../../../src/deliver/claims/archive-claims.ts';
-import type { ClaimedPeriod, ClaimStore } from '../../../src/deliver/claims/claim.ts';
-import { redisClaims } from '../../../src/deliver/claims/redis-claims.ts';
+import { type ClaimedPeriod, type ClaimStore, redisClaims } from '../../../src/deliver/claims/claim.ts';
 import type { RedisClient } from '../../../src/redis/client.ts';
 import { folderFor, ORDER, PERIOD, sealedRun } from '../../support/delivery-case.ts';
 import { fake } from '../../support/fake.ts';

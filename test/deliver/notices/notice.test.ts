@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import type { Receipt } from '../../../src/deliver/ledger/ledger.ts';
-import { type NoticeInput, notifyOwner } from '../../../src/deliver/notices/notice.ts';
+import { type NoticeInput, notifyOwner } from '../../../src/deliver/notices/notice-sender.ts';
 import { buildNotice, noticeText } from '../../../src/deliver/notices/notice-text.ts';
 import type { DeliveredEvent } from '../../../src/deliver/send-pending.ts';
 import type { SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';

@@ -5,7 +5,7 @@ import { readConfig } from '../../../src/base/config/config.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { expectedSeries, processInfo } from '../../../src/compose/admin.ts';
 import { BUILT_IN_KINDS, loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
-import { checkTargets } from '../../../src/compose/probes/targets.ts';
+import { checkTargets } from '../../../src/compose/probes/definitions.ts';
 import { checkAllowLists } from '../../../src/definitions/allow-lists/check-allow-lists.ts';
 import { createDefinitionParser } from '../../../src/definitions/load/parse-definitions.ts';
 import { diffReports } from '../../../src/definitions/report-diff.ts';

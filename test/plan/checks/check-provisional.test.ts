@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isProvisional } from '../../../src/contract/catalog.ts';
-import { provisionalWarnings } from '../../../src/plan/checks/check-provisional.ts';
+import { provisionalWarnings } from '../../../src/plan/checks/check-bases.ts';
 import { METRICS } from '../../../src/sandbox/reports/metrics.ts';
 import { CATALOG, definitionOf } from '../../support/reports.ts';
 

@@ -6,7 +6,7 @@ import type { Definition } from '../../../src/definitions/schema/report-definiti
 import { verifyArchive } from '../../../src/deliver/archive/verify/verify-archive.ts';
 import type { Budget } from '../../../src/fetch/rate-limit/budget.ts';
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
-import { nextCheckAt } from '../../../src/services/corrections/watch-schedule.ts';
+import { nextCheckAt } from '../../../src/services/corrections/watch-index.ts';
 import { findDeliveredInArchive } from '../../../src/services/runs/already-delivered.ts';
 import { correctionsHarness, memoryWatchIndex } from '../../support/corrections-harness.ts';
 import { definitionOf, type SectionInput } from '../../support/reports.ts';

@@ -10,7 +10,7 @@ import { figuresFile, loadReview, type Reviews } from '../../../src/run/review/l
 import { reviewEventSchema } from '../../../src/run/review/review-event.ts';
 import type { ReviewInputs } from '../../../src/run/review/review-inputs.ts';
 import type { RunState } from '../../../src/run/run-record.ts';
-import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
+import { createReviewContinuer } from '../../../src/services/reviews/review-sweep.ts';
 import { decisionHarness } from '../../support/decision-harness.ts';
 import { fake } from '../../support/fake.ts';
 import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queue-harness.ts';

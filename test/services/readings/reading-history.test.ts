@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
-import { evaluateReadings } from '../../../src/compose/probes/readings.ts';
+import { evaluateReadings } from '../../../src/compose/probes/archive.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import { type ReadingArchive, readingArchive } from '../../../src/deliver/archive/readings/reading-archive.ts';
 import type { ArchiveStorage } from '../../../src/deliver/archive/storage/archive-storage.ts';

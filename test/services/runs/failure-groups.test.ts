@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { groupFailures } from '../../../src/services/runs/failure-groups.ts';
+import { groupFailures } from '../../../src/admin/page/components/deployment-problems.tsx';
 import { runOf } from '../../support/page-data.ts';
 
 const failed = (name: string, message: string, report = name) =>

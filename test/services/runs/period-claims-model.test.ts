@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { archiveClaims } from '../../../src/deliver/claims/archive-claims.ts';
-import { redisClaims } from '../../../src/deliver/claims/redis-claims.ts';
+import { redisClaims } from '../../../src/deliver/claims/claim.ts';
 import type { RunRecord, RunState } from '../../../src/run/run-record.ts';
 import type { FindEarlierDelivery } from '../../../src/services/runs/already-delivered.ts';
 import { createPeriodClaims } from '../../../src/services/runs/period-claims.ts';

@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { strFromU8, unzipSync } from 'fflate';
 import { expect, it } from 'vitest';
-import { primedStream } from '../../../src/services/runs/run-file-reader.ts';
-import { zipRunFiles } from '../../../src/services/runs/run-files-zip.ts';
+import { primedStream, zipRunFiles } from '../../../src/services/runs/run-file-reader.ts';
 
 const AT = Date.parse('2026-11-16T07:00:00Z');
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import { inlineImages } from '../../../src/render/artifact.ts';
-import { encodePng } from '../../../src/render/charts/png.ts';
+import { encodePng } from '../../../src/render/charts/svg-rasterizer.ts';
 import { openChromium } from '../browser.ts';
 import { program } from '../debian.ts';
 import { printToPdf } from '../libreoffice.ts';

@@ -19,7 +19,7 @@ import type { Mailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer
 import type { SendResult } from '../../../src/deliver/targets/email/smtp/smtp-replies.ts';
 import { FORMATS } from '../../../src/features/formats.ts';
 import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
-import { memoryResponseCache } from '../../../src/fetch/cache/memory-response-cache.ts';
+import { memoryResponseCache } from '../../../src/fetch/cache/response-cache.ts';
 import { memoryResponseStore, type ResponseStore } from '../../../src/fetch/cache/response-store.ts';
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
@@ -35,9 +35,8 @@ import { createDecisionService } from '../../../src/services/deliveries/decision
 import { createOwnerNotices } from '../../../src/services/deliveries/owner-notices.ts';
 import { createRecipientService } from '../../../src/services/deliveries/recipients.ts';
 import type { Deployment } from '../../../src/services/deployment/deployment.ts';
-import { createReviewContinuer } from '../../../src/services/reviews/continue-review.ts';
 import { createReviewService } from '../../../src/services/reviews/create-review-service.ts';
-import { createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
+import { createReviewContinuer, createReviewSweep } from '../../../src/services/reviews/review-sweep.ts';
 import { createRunExecutor } from '../../../src/services/runs/execute-run.ts';
 import { triggerRun } from '../../../src/services/runs/trigger-run.ts';
 import { NEVER_STOPPED, NO_AUDIT, NO_PAUSES, NOBODY_IS_DENIED } from '../decision-harness.ts';

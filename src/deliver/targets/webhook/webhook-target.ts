@@ -1,9 +1,11 @@
+import { z } from 'zod';
 import type { Clock } from '../../../base/clock.ts';
 import { errorMessage } from '../../../base/error.ts';
 import { withCertificateAdvice } from '../../../base/net/certificate-error.ts';
 import { parseRetryAfter } from '../../../base/net/retry-after.ts';
-import type { SecretSource } from '../../../base/secrets/secret.ts';
+import { type SecretSource, secretRefSchema } from '../../../base/secrets/secret.ts';
 import { keepsFiguresInside } from '../../../definitions/diagnostics/protection-diagnostics.ts';
+import { urlSchema } from '../../../definitions/schema/values/primitives.ts';
 import { individualFiles } from '../../../render/artifact.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
 import { type DestinationGuard, destinationGuard } from '../../destination-guard.ts';
@@ -12,7 +14,6 @@ import { guardedPost, type PostOptions, type PostResult, probeConnection } from 
 import { assertUsable, preparationResult, readPostUrl, urlDiagnostic, urlRedactor } from '../post-url.ts';
 import { defineTarget, newRow, type ProbeContext, probeError, type SendContext, type TargetProbe } from '../target.ts';
 import { parseWebhookSecret, signatureHeaders, webhookBody } from './webhook-message.ts';
-import { type WebhookSpec, webhookDisplayName, webhookSchema } from './webhook-schema.ts';
 
 /** Posts the names of the files, and where other deliveries of the run have put them. */
 export const webhookTarget = defineTarget({
@@ -162,4 +163,28 @@ function toAttemptResult(posted: PostResult, idempotent: boolean, now: number): 
   if (status > 599) return { state: 'unknown', detail };
   if (status === 408 || status >= 500) return { state: 'pending', detail };
   return { state: 'refused', detail: status < 400 ? `${detail} (redirects are not followed)` : detail };
+}
+
+const webhookSchema = z.strictObject({
+  url: z
+    .union([urlSchema(['https:', 'http:']), secretRefSchema], {
+      error: 'a URL, https://…, or a reference to one that is secret, { env: NAME } or { file: PATH }',
+    })
+    .describe('URL of the POST; a reference if the URL itself is a secret.'),
+  secret: secretRefSchema.describe('A reference to the key of the signature, whsec_… (Standard Webhooks).'),
+  idempotent: z
+    .boolean()
+    .default(false)
+    .describe(
+      'true: the receiver treats two requests with one webhook-id as one. A request whose reply was lost is then sent again automatically.',
+    ),
+});
+export type WebhookSpec = z.infer<typeof webhookSchema>;
+
+/**
+ * The webhook's name for people: the URL without its query, which may contain a secret, or the reference to the URL.
+ */
+function webhookDisplayName({ url }: Pick<WebhookSpec, 'url'>): string {
+  if (typeof url === 'string') return new URL(url).origin + new URL(url).pathname;
+  return 'env' in url ? `webhook of ${url.env}` : `webhook of ${url.file}`;
 }

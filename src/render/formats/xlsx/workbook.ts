@@ -2,7 +2,7 @@ import { DocketError } from '../../../base/error.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { rawColumns } from '../../figures/raw-columns.ts';
 import { buildPack } from '../../pack/build-pack.ts';
-import type { PackSection } from '../../pack/pack.ts';
+import type { PackSection, SectionOf } from '../../pack/pack.ts';
 import { readCurrentLogo } from '../format.ts';
 import { writeDefinitionsSheet } from './appendix/definitions.ts';
 import { writeRunSheet } from './appendix/run-record.ts';
@@ -10,14 +10,19 @@ import { writeChartData, writeChartsSheet } from './charts/chart-data-sheet.ts';
 import { writeContents } from './front/contents.ts';
 import { writeSummary } from './front/summary.ts';
 import { createWorkbookFile, type WorkbookFile } from './package/workbook-writer.ts';
-import { writeScorecardSheet, writeTextSheet } from './sections/simple-sheets.ts';
+import { layoutScorecard, writeScorecard } from './sections/scorecard.ts';
+import { footnotes, introduction, linesPoints, writeLines } from './sections/sheet-lines.ts';
 import { writeTableSheets } from './sections/table-sheet.ts';
 import { writeTrendSheet } from './sections/trend-sheet.ts';
-import { STYLES } from './style/styles.ts';
+import { scaleForHeight } from './style/page-layout.ts';
+import { COLOURS, STYLES } from './style/styles.ts';
+import { type LineWidth, totalWidth } from './style/text-size.ts';
 import {
   createWorkbookContext,
+  FIRST_PRINTED_ROW,
   footerOf,
   textCell,
+  titlePoints,
   type WorkbookContext,
   type WorkbookOptions,
   writeHeader,
@@ -126,5 +131,75 @@ async function writeLongTexts(book: WorkbookFile, context: WorkbookContext): Pro
       ]);
     }
   }
+  await sheet.close();
+}
+
+/** The longest line of a paragraph; longer ones are hard to read. */
+const PARAGRAPH_CHARACTERS = 100;
+
+/** Writes a text section. */
+async function writeTextSheet(
+  book: WorkbookFile,
+  context: WorkbookContext,
+  section: SectionOf<'text'>,
+  name: string,
+): Promise<void> {
+  const widths = [PARAGRAPH_CHARACTERS, context.page.characters - PARAGRAPH_CHARACTERS];
+  const sheet = book.addSheet(name, {
+    widths,
+    paper: context.page.paper,
+    printed: section.printed,
+    footer: footerOf(context),
+    sharedStrings: true,
+  });
+  const whole: LineWidth = { columns: 2, characters: totalWidth(widths) };
+  await writeSheetHeading(sheet, section.title, context, whole);
+  const width = { columns: 1, characters: PARAGRAPH_CHARACTERS };
+  await writeLines(sheet, introduction(section, context.words), width);
+  for (const text of section.paragraphs) {
+    await sheet.addRow([], 8);
+    await writeLines(sheet, [{ text, style: STYLES.text }], width);
+  }
+  await writeLines(sheet, footnotes(section), width);
+  sheet.addPrintArea({ rows: { from: FIRST_PRINTED_ROW, to: sheet.rowCount }, columns: { from: 0, to: 1 } });
+  await sheet.close();
+}
+
+/** Writes a section with metrics as rows. */
+async function writeScorecardSheet(
+  book: WorkbookFile,
+  context: WorkbookContext,
+  section: SectionOf<'scorecard'>,
+  name: string,
+): Promise<void> {
+  const layout = layoutScorecard(section.scorecard, context.page, context);
+  const { widths } = layout;
+  const width = { columns: widths.length, characters: totalWidth(widths) };
+  const above = introduction(section, context.words);
+  const notes = footnotes(section);
+  const points =
+    titlePoints(section.title, width.characters) + linesPoints([...above, ...notes], width) + layout.points + 16;
+  const headerRow = FIRST_PRINTED_ROW + above.length + 2;
+  const sheet = book.addSheet(name, {
+    widths,
+    paper: context.page.paper,
+    scale: scaleForHeight(points, context.page, layout.scale),
+    printed: section.printed,
+    printTitles: { rows: { from: headerRow, to: headerRow } },
+    freeze: { rows: headerRow, columns: 1 },
+    headerRow,
+    footer: footerOf(context),
+    sharedStrings: true,
+    ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
+  });
+  await writeSheetHeading(sheet, section.title, context, width);
+  await writeLines(sheet, above, width);
+  await sheet.addRow([], 6);
+  await writeScorecard(sheet, layout, section.table.id, context);
+  if (section.empty !== undefined) await writeLines(sheet, [{ text: section.empty, style: STYLES.quiet }], width);
+  await sheet.addRow([], 8);
+  await writeLines(sheet, notes, width);
+  const columns = { from: 0, to: widths.length - 1 };
+  sheet.addPrintArea({ rows: { from: FIRST_PRINTED_ROW, to: sheet.rowCount }, columns });
   await sheet.close();
 }

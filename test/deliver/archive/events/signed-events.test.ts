@@ -5,8 +5,8 @@ import { runChain, toChainFile } from '../../../../src/deliver/archive/chain/run
 import { generateSigningKey, parsePublicKeys } from '../../../../src/deliver/archive/chain/signing-key.ts';
 import { correctionArchive } from '../../../../src/deliver/archive/corrections/correction-archive.ts';
 import type { CorrectionEvent } from '../../../../src/deliver/archive/corrections/correction-event.ts';
+import { deleteExpiredReviews } from '../../../../src/deliver/archive/retention.ts';
 import { createReviewArchive, reviewFolder } from '../../../../src/deliver/archive/reviews/create-review-archive.ts';
-import { deleteExpiredReviews } from '../../../../src/deliver/archive/reviews/review-retention.ts';
 import type { ArchiveStorage } from '../../../../src/deliver/archive/storage/archive-storage.ts';
 import { verifyArchive } from '../../../../src/deliver/archive/verify/verify-archive.ts';
 import type { ProcessRegistry } from '../../../../src/queue/process-registry.ts';

@@ -11,7 +11,7 @@ import { redisCircuitBreaker } from '../../../../src/deliver/circuit/circuit-bre
 import { type DeliverInput, deliver } from '../../../../src/deliver/deliver.ts';
 import { probeConnection } from '../../../../src/deliver/targets/guarded-post.ts';
 import { parseWebhookSecret, webhookBody } from '../../../../src/deliver/targets/webhook/webhook-message.ts';
-import type { WebhookSpec } from '../../../../src/deliver/targets/webhook/webhook-schema.ts';
+import type { WebhookSpec } from '../../../../src/deliver/targets/webhook/webhook-target.ts';
 import type { Artifact } from '../../../../src/render/artifact.ts';
 import { archivedMessagePath } from '../../../support/archived-messages.ts';
 import {

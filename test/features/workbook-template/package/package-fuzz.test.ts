@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { unzipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
+import { changeWorkbookKind } from '../../../../src/features/workbook-template/fill/fill-template.ts';
 import { findRefusedContent } from '../../../../src/features/workbook-template/package/refused-content.ts';
 import { tokenizeXml } from '../../../../src/features/workbook-template/package/tokenize-xml.ts';
-import { changeWorkbookKind } from '../../../../src/features/workbook-template/package/workbook-kind.ts';
 import { writePackage } from '../../../../src/features/workbook-template/package/write-package.ts';
 import { readWorkbook } from '../../../../src/features/workbook-template/workbook/read-workbook.ts';
 import {

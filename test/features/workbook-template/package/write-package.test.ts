@@ -2,13 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { unzipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
-import type { OpenedPackage } from '../../../../src/features/workbook-template/package/open-package.ts';
-import { openPackage } from '../../../../src/features/workbook-template/package/open-package.ts';
+import { changeWorkbookKind } from '../../../../src/features/workbook-template/fill/fill-template.ts';
+import { type OpenedPackage, openPackage } from '../../../../src/features/workbook-template/package/open-package.ts';
 import type {
   PackageChanges,
   PartChange,
 } from '../../../../src/features/workbook-template/package/template-package.ts';
-import { changeWorkbookKind } from '../../../../src/features/workbook-template/package/workbook-kind.ts';
 import { writePackage } from '../../../../src/features/workbook-template/package/write-package.ts';
 import {
   minimalParts,

@@ -3,7 +3,7 @@ import {
   byMetric,
   renamedCatalog,
   renamedResponse,
-} from '../../../../src/fetch/internal/tables/columns/display-names.ts';
+} from '../../../../src/fetch/internal/tables/columns/display-units.ts';
 import { CATALOG } from '../../../support/reports.ts';
 
 test('a setting for a deprecated metric also applies to its replacement, unless that has its own', () => {
