@@ -85,8 +85,8 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
     }
     throw new DocketError(
       'run.cancelled',
-      outcome.kind === 'done' ? 'The files of the run are gone.' : `The run was stopped. ${outcome.why}`,
-      { next: 'Run it again; no incomplete files were left.' },
+      outcome.kind === 'done' ? 'The files of the run are missing.' : `The run was stopped. ${outcome.why}`,
+      { next: 'Run it again. No incomplete files were left behind.' },
     );
   } finally {
     await scope.close();

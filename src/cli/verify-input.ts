@@ -71,8 +71,8 @@ function parseCheckpoints(text: string): readonly { readonly org: string; readon
       // Not this form, so the other one is tried.
     }
   }
-  throw new DocketError('usage.invalid', 'The file of --checkpoint holds no checkpoints.', {
+  throw new DocketError('usage.invalid', 'The file of --checkpoint contains no checkpoints.', {
     expected: 'what `docket archive checkpoint` prints',
-    next: 'Give a file of such lines, or of its --json.',
+    next: 'Give a file with such lines, or with its --json output.',
   });
 }

@@ -156,7 +156,7 @@ function openAdminServices(
     jobs: jobs.current,
     processes: redisProcessReports(redis, { prefix }),
     cachedCatalog: (key: string, settings: OrgSettings) => cachedCatalog(redis, `${prefix}:`, key, settings.org),
-    unknownKey: ({ id }: OrgSettings) => `The API key of ${id} is not known to this process.`,
+    unknownKey: ({ id }: OrgSettings) => `This process does not have the API key of ${id}.`,
     checks: redisWatchIndex(redis, { prefix }).checks,
     compute: forecasts.compute,
     stored: redisForecasts(redis, { prefix }),

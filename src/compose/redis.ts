@@ -53,7 +53,7 @@ export async function openSharedRedis(
     if (!(thrown instanceof DocketError)) throw thrown;
     const { code, message, next = '', ...detail } = thrown.toJSON();
     const advice = 'Or unset REDIS_URL: the command then uses a budget of its own, which no worker shares.';
-    throw new DocketError(code, `${message} It holds the budget of the API key, so nothing was called.`, {
+    throw new DocketError(code, `${message} Redis holds the budget of the API key, so no call was made.`, {
       ...detail,
       next: context.redis ? next : `${next} ${advice}`,
       cause: thrown,

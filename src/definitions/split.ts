@@ -54,16 +54,16 @@ export function assertSplitValue(
   if (value === undefined) return;
   const report = `${definition.org}/${definition.report}`;
   if (definition.split === undefined) {
-    throw new DocketError('usage.invalid', `${report} has no "split", and so no pack of one value.`, {
+    throw new DocketError('usage.invalid', `${report} has no "split", so it has no pack for a single value.`, {
       got: `the value "${value}"`,
       next: 'Leave the value out.',
     });
   }
   if (!deliver || deskRecipients(definition, value) !== undefined) return;
-  throw new DocketError('usage.invalid', `Nobody would get the pack of "${value}".`, {
+  throw new DocketError('usage.invalid', `Nobody would get the pack for "${value}".`, {
     where: report,
     expected: 'a value with addresses in split.to',
-    next: 'Name its addresses in split.to, or correct the value.',
+    next: 'Add its addresses to split.to, or correct the value.',
   });
 }
 

@@ -80,9 +80,9 @@ function assertOwnPlaces({ published: { manifest }, definition, ...input }: Deli
     const [, pack = ''] = target.split(':');
     const first = seen.get(recipient) ?? pack;
     if (first !== pack) {
-      throw new DocketError('deliver.target_refused', 'Two packs would be written to one place.', {
+      throw new DocketError('deliver.target_refused', 'Two packs would be written to the same place.', {
         where: recipient,
-        expected: 'a place of its own for each value',
+        expected: 'a different place for each value',
         got: `${first} and ${pack}`,
         next: 'Put {{ split.slug }} into the path. Nothing was sent.',
         retryable: false,

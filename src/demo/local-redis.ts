@@ -63,7 +63,7 @@ async function install(
 
 const redisMissing = (why: string, cause?: unknown) =>
   new DocketError('redis.unreachable', `Docket needs a Redis: ${why}.`, {
-    next: `Run \`${INSTALL_COMMAND}\` as root (or your system's equivalent), or set REDIS_URL to a Redis you have.`,
+    next: `Run \`${INSTALL_COMMAND}\` as root (or your system's equivalent), or set REDIS_URL to an existing Redis.`,
     ...(cause === undefined ? {} : { cause }),
   });
 

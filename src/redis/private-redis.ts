@@ -38,7 +38,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 const LOOKS = 10;
 const LOOK_INTERVAL_MS = 20;
 
-const ALTERNATIVES = 'or set REDIS_URL to a Redis you have; docket run --no-deliver needs none.';
+const ALTERNATIVES = 'or set REDIS_URL to an existing Redis; docket run --no-deliver needs none.';
 
 /**
  * The files' places: beside the folder of definitions. If the socket's path would be too long, it lies in the runtime
@@ -160,7 +160,7 @@ async function startUnlessRunning(
     });
   // Two servers would damage the data.
   if (await namesProcess(serverFile))
-    throw new DocketError('redis.unreachable', 'The private Redis runs, but its socket is gone.', {
+    throw new DocketError('redis.unreachable', 'The private Redis runs, but its socket is missing.', {
       where: socket,
       next: `End its process (${serverFile} names it), ${ALTERNATIVES}`,
     });

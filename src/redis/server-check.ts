@@ -49,7 +49,7 @@ export async function assertSuitable(
     throw new DocketError('redis.unsuitable', `Redis at ${name} has AOF disabled: ${DATA_LOSS_TEXT}`, {
       where: 'REDIS_URL, --require-durable',
       expected: 'appendonly yes',
-      got: persistent === true ? 'snapshots alone' : 'appendonly no',
+      got: persistent === true ? 'snapshots only' : 'appendonly no',
       next: 'Run `redis-cli config set appendonly yes` and write it into redis.conf (best with `appendfsync always`).',
     });
   }

@@ -249,7 +249,7 @@ export function correctionDecisions(
       const isFirst = !isOf(marked) && isOf(first);
       const send_if = CORRECTION_CONDITIONS[isFirst ? 'unmarked' : 'marked'];
       if (isOf(before) && changes.length === 0 && why === undefined) {
-        const reason = `No figure of run ${replaces.run} differs any more: there is nothing to correct.`;
+        const reason = `No figure of run ${replaces.run} differs any longer: there is nothing to correct.`;
         return { target, recipient, send_if, send: false, reason };
       }
       if (isFirst) {

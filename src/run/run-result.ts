@@ -113,7 +113,7 @@ export function allDeniedError(
     'Nobody received the report: its recipients are on the deny list.',
     {
       expected: 'a recipient who is not on the deny list',
-      got: `${deliveries.filter(isDenied).length} on it`,
+      got: `${deliveries.filter(isDenied).length} on the deny list`,
       next: 'Name other recipients in the definition, then run the period again. `docket deny` shows the list.',
     },
   );
@@ -154,7 +154,7 @@ export function undeliveredError(
 }
 
 const HELD_PACKS =
-  'A held pack is sent by a new run: name its people under `split.to` of the definition, or correct the value, then run the report for this period with `--value`.';
+  'Only a new run can send a held pack: add its recipients under `split.to` of the definition, or correct the value, then run the report for this period with `--value`.';
 
 const RETRIED = 'Docket retries these deliveries by itself. If the error lasts, fix what the target reports.';
 

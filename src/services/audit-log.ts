@@ -172,7 +172,7 @@ export function redisAuditLog(
       if (after !== undefined && !AUDIT_CURSOR_PATTERN.test(after)) {
         throw new DocketError('usage.invalid', 'Invalid cursor.', {
           where: 'after',
-          expected: 'the `next` of the page before',
+          expected: 'the `next` of the previous page',
         });
       }
       const visible = (entry: StoredAuditEntry): boolean =>

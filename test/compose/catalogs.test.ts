@@ -99,7 +99,7 @@ describe('the plan explainer of the admin route', () => {
     const keyless = planning({ COMPLIANCE_API_URL: sandbox.url });
     await expect(keyless.explain(version, undefined, MAY_ASK)).rejects.toMatchObject({ code: 'catalog.missing' });
     expect(await keyless.getCachedCatalog(version.settings)).toContain(
-      'The API key of acme is not known to this process',
+      'This process does not have the API key of acme',
     );
     expect(asked()).toBe(before);
   });

@@ -63,7 +63,7 @@ describe('an unsuitable Redis', () => {
     expect(await assertSuitable(redis, silentLog)).toMatchObject({ logged: false, persistent: true });
     await expect(assertSuitable(redis, silentLog, { requireDurable: true })).rejects.toMatchObject({
       code: 'redis.unsuitable',
-      got: 'snapshots alone',
+      got: 'snapshots only',
     });
   });
 

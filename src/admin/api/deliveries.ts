@@ -178,5 +178,5 @@ export function addDeliveryRoutes(app: AdminApp): void {
 const runWithPartsError = (): DocketError =>
   new DocketError('usage.invalid', '`run` and `value` cannot be combined with `to`, `match` or `period`.', {
     expected: '`run` and `value`, or the others',
-    next: 'Leave out `to`, `match` and `period`: all deliveries of one run are in one answer.',
+    next: 'Leave out `to`, `match` and `period`: one response has all deliveries of a run.',
   });

@@ -158,8 +158,8 @@ async function lock(path: string): Promise<() => Promise<void>> {
       if (tries === MAX_LOCK_ATTEMPTS) {
         throw new DocketError('config.invalid', 'Another command is changing the token file.', {
           where: path,
-          got: `${held} is there`,
-          next: 'Try again; remove that file if no other command runs.',
+          got: `the lock file ${held}`,
+          next: 'Try again. If no other command runs, remove the lock file.',
           cause: error,
         });
       }

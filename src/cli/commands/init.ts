@@ -112,7 +112,7 @@ async function prepare(
 }
 
 const keyNotSet = (key: SecretRef): DocketError =>
-  new DocketError('config.secret_missing', 'The API key is not set, so the service was not asked.', {
+  new DocketError('config.secret_missing', 'The API key is not set, so no request was made.', {
     expected: 'env' in key ? `the variable ${key.env}` : `the file ${key.file}`,
     next: `Set it: \`${secretSetupCommand(key).replace(/ {2,}#.*$/, '')}\`.`,
   });

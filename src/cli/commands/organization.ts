@@ -13,7 +13,7 @@ export function requireOrganization(jobs: Definitions, org?: string): OrgSetting
   const known = [...jobs.orgs.keys()].sort();
   const [only, ...others] = known;
   if (org === undefined && others.length > 0) {
-    throw new DocketError('usage.invalid', `There are ${known.length} organizations.`, {
+    throw new DocketError('usage.invalid', `There are ${known.length} organizations: choose one.`, {
       where: '--org',
       expected: `one of ${known.slice(0, 20).join(', ')}${known.length > 20 ? ', …' : ''}`,
       next: 'Add --org with one of them.',

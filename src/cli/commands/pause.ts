@@ -54,7 +54,7 @@ async function readPauseRequest(
   { config }: AppContext,
 ): Promise<PauseRequest> {
   if (reason === undefined || history) {
-    throw new DocketError('usage.invalid', history ? '--history takes no target.' : 'A pause needs a reason.', {
+    throw new DocketError('usage.invalid', history ? '--history has no target.' : 'A pause needs a reason.', {
       where: history ? '--history' : '--reason',
       expected: 'docket pause <org>[/<report>] --reason "…"',
       next: 'See docket pause --help.',

@@ -47,7 +47,7 @@ export async function start(flags: StartFlags, io: CommandIo): Promise<void> {
 function assertLocal({ adopt }: StartFlags, { env }: CommandIo): void {
   const other = env.REDIS_URL?.trim() ? 'REDIS_URL' : adopt ? '--adopt' : undefined;
   if (other === undefined) return;
-  throw new DocketError('usage.invalid', `--local starts a Redis of this machine: it excludes ${other}.`, {
+  throw new DocketError('usage.invalid', `--local starts its own Redis and excludes ${other}.`, {
     where: '--local',
     next: `Leave --local out, or ${other === 'REDIS_URL' ? 'unset' : 'leave out'} ${other}.`,
   });

@@ -142,7 +142,7 @@ const idsOf = (texts: readonly string[], waiting: readonly StoppedRun[]): readon
     if (only !== undefined && found.length === 1) return only.record.id;
     throw new DocketError(
       'usage.invalid',
-      `No single run that waits for the release begins with ${JSON.stringify(text)}.`,
+      `No run, or more than one, that waits for the release has an id that begins with ${JSON.stringify(text)}.`,
       {
         expected: 'the id of a run that `docket stop` lists, or its first 8 digits or more',
         next: 'Nothing was released. `docket stop` lists what waits.',

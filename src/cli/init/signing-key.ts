@@ -68,8 +68,8 @@ async function readPublicPartOfLost(path: string): Promise<string> {
   if (text !== undefined && isSigningKey(text, path)) {
     throw new DocketError('usage.invalid', 'The signing key is not lost.', {
       where: path,
-      expected: 'no private key that can be read',
-      next: 'Leave --lost-key out: the key then hands over to the new one. This also ends a key that was stolen.',
+      expected: 'a private key that cannot be read',
+      next: 'Leave out --lost-key: the old key then hands over to the new one. This also ends the use of a stolen key.',
     });
   }
   const publicPem = await readIfPresent(`${path}.pub`);
@@ -77,7 +77,7 @@ async function readPublicPartOfLost(path: string): Promise<string> {
   throw new DocketError('usage.invalid', 'The public part of the lost key is missing.', {
     where: `${path}.pub`,
     expected: 'the .pub file of the lost key, so that what it signed stays trusted',
-    next: 'Copy it from where you keep it for `docket archive verify`. The folder .keys of the archive has it, too, but proves nothing.',
+    next: 'Copy it from where you keep it for `docket archive verify`. The folder .keys of the archive has a copy, which proves nothing.',
   });
 }
 

@@ -43,10 +43,10 @@ export const hasToken = ({ config }: Pick<AppContext, 'config'>): boolean => con
 
 async function promptToken(io: CommandIo): Promise<string> {
   if (io.stdin.isTTY !== true || !isTerminal(io.stderr, io.env)) {
-    throw new DocketError('usage.invalid', 'This needs a sign-in.', {
+    throw new DocketError('usage.invalid', 'This command needs a sign-in.', {
       where: 'DOCKET_TOKEN',
-      expected: 'a token of the admin route, or a terminal to type it',
-      next: 'Set DOCKET_TOKEN. A name given with --by decides nothing here.',
+      expected: 'a token of the admin route, or a terminal to type it in',
+      next: 'Set DOCKET_TOKEN. A name given with --by is not enough for this decision.',
     });
   }
   const { isCancel, password } = await import('@clack/prompts');

@@ -101,7 +101,7 @@ const PARTS: Readonly<Record<string, FailingPart>> = {
   },
   denials: {
     problem: 'denials.unreadable',
-    affects: 'Nothing is sent, and owners are not told; runs and notices wait.',
+    affects: 'Nothing is sent, not even notices to owners; runs and notices wait.',
     remedy: 'Mount the archive or start its store. Restore a damaged file of `.denied/` in it from a backup.',
   },
   identity: {
@@ -129,7 +129,7 @@ const PARTS: Readonly<Record<string, FailingPart>> = {
 /** For failed lines of `docket doctor`. */
 const OTHER_PART: FailingPart = {
   problem: 'check.failed',
-  affects: 'What depends on it fails.',
+  affects: 'Everything that depends on it fails.',
   remedy: '`docket doctor` on that machine shows more.',
 };
 
@@ -268,7 +268,7 @@ export const evaluateCircuits = (circuits: readonly OpenCircuit[]): readonly Fin
       what: `Circuit of ${service}`,
       ...fail(
         `${service} fails: ${why}`,
-        'Repair the server or its address. Docket tries it again every 1 to 10 minutes; `docket runs --state waiting` lists what waits.',
+        'Fix the server or its address. Docket tries it again every 1 to 10 minutes; `docket runs --state waiting` lists the waiting runs.',
       ),
       since,
       affects: 'Deliveries to it wait, and spend no attempt.',

@@ -53,8 +53,8 @@ function syntaxText({ code }: YAMLError): DiagnosticText {
 
 const ALIAS_OF_NOTHING = {
   code: 'yaml.alias',
-  expected: 'an alias of an anchor further up',
-  got: 'an alias of nothing',
+  expected: 'an anchor of this name further up',
+  got: 'an alias without an anchor',
   next: 'write the value out, or quote the text if the "*" belongs to it',
 } as const;
 

@@ -13,7 +13,7 @@ export const archiveCorrupt = (
   new DocketError('archive.corrupt', `The archived run in ${location} differs from what was published: ${problem}.`, {
     ...detail,
     where: location,
-    next: 'Nothing of it is sent. Restore it from a backup, or remove it and run the report again.',
+    next: 'Nothing of this run is sent. Restore it from a backup, or remove it and run the report again.',
   });
 
 /**

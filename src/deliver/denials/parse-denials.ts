@@ -48,7 +48,7 @@ export const tooManyDenials = (got: number): DocketError =>
   new DocketError('usage.invalid', 'The deny list would be too long.', {
     expected: `at most ${MAX_DENIED} addresses and domains`,
     got: String(got),
-    next: 'Nothing was changed. Deny a domain in place of its addresses.',
+    next: 'Nothing was changed. Deny a domain instead of its addresses.',
   });
 
 function badLines(bad: readonly { readonly number: number; readonly line: string }[]): DocketError {
@@ -57,8 +57,8 @@ function badLines(bad: readonly { readonly number: number; readonly line: string
     .map(({ number, line }) => `line ${number} ${JSON.stringify(line.slice(0, 80))}`);
   const more = bad.length > MAX_SHOWN ? [`and ${bad.length - MAX_SHOWN} more`] : [];
   return new DocketError('usage.invalid', 'Not every line is an address or a domain.', {
-    expected: `name@domain.example or domain.example; of CSV a header with the column address, and perhaps reason (one line, at most ${MAX_REASON} characters)`,
+    expected: `name@domain.example or domain.example; for CSV a header with a column address and optionally reason (one line, at most ${MAX_REASON} characters)`,
     got: [...shown, ...more].join(', ') || 'no lines',
-    next: 'Nothing was changed. Correct these lines, then repeat it.',
+    next: 'Nothing was changed. Correct these lines, then try again.',
   });
 }

@@ -27,7 +27,7 @@ export const archivedDenials = (storage: Pick<ArchiveStorage, 'metadata' | 'loca
     schema: denyStateSchema,
     empty: NOBODY_DENIED,
     unreadable: {
-      message: 'It cannot be read which recipients are denied.',
+      message: 'The deny list cannot be read.',
       next: 'Nothing is sent until then.',
     },
   });

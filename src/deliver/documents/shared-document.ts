@@ -88,7 +88,7 @@ export function sharedDocument<T extends Versioned>(
         if (await archive.write(after)) return cache(after);
         await setImmediate();
       }
-      throw new DocketError('archive.unwritable', 'Others changed it all the time; nothing was changed.', {
+      throw new DocketError('archive.unwritable', 'Other processes kept changing it; nothing was changed.', {
         next: 'Repeat the command.',
       });
     },

@@ -13,7 +13,7 @@ export const archivedSwitches = (
     schema: switchStateSchema,
     empty: NO_SWITCHES,
     unreadable: {
-      message: 'It cannot be read whether deliveries are stopped or a legal hold is in force.',
+      message: 'Stops and legal holds cannot be read.',
       next: 'Nothing is sent or deleted until then.',
     },
   });

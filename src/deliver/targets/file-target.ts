@@ -36,7 +36,7 @@ export function requireFiles(
 ): readonly Artifact[] {
   const chosen = chosenFiles(artifacts, spec);
   if (chosen.length > 0 || spec.files === undefined) return chosen;
-  throw new DocketError('deliver.target_refused', 'The run made none of the files to write.', {
+  throw new DocketError('deliver.target_refused', 'The run created none of the files to write.', {
     expected: `one of ${spec.files.join(', ')}`,
     got: artifacts.map(({ name }) => name).join(', ') || 'no files',
     next: 'Correct "files" of the delivery.',

@@ -41,9 +41,9 @@ export async function readPostUrl({ url, name }: PostUrl, secrets: SecretSource)
     const { protocol, username, password } = parsed;
     if (['https:', 'http:'].includes(protocol) && username === '' && password === '') return parsed;
   }
-  throw new DocketError('config.invalid', `The URL of the ${name} is not one.`, {
+  throw new DocketError('config.invalid', `The URL of the ${name} is invalid.`, {
     expected: 'a URL, https://…, without user and password',
-    got: 'another text (not shown)',
+    got: 'a text in another form (not shown)',
     next: 'Correct the value that the reference names.',
   });
 }
@@ -60,7 +60,7 @@ export function assertUsable(
 ): void {
   const diagnostic = allowPrivate ? undefined : urlDiagnostic(`a ${what}`, url.href);
   if (diagnostic !== undefined) {
-    throw new DocketError('deliver.target_refused', `The ${what} may not go there.`, {
+    throw new DocketError('deliver.target_refused', `The ${what} is not an allowed destination.`, {
       expected: diagnostic.expected,
       got: diagnostic.got,
       next: `${diagnostic.next}.`,

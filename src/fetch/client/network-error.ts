@@ -41,7 +41,7 @@ export function networkError(
       where,
       expected: `a response within ${timeouts.total} ms (connection ${timeouts.connect}, headers ${timeouts.headers}, body idle ${timeouts.body})`,
       got: deadlinePassed ? 'none' : code,
-      next: 'Try again later; check the network between here and the service.',
+      next: 'Try again later; check the network between this machine and the service.',
       cause,
     });
   }

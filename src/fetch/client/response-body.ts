@@ -28,7 +28,7 @@ export async function readBody(
   const encoding = header('content-encoding')?.toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === '' || raw.length === 0) return raw;
   if (encoding !== 'gzip') {
-    throw new DocketError('api.unreadable', 'Unsupported content-encoding.', {
+    throw new DocketError('api.unreadable', 'The response has an unsupported content-encoding.', {
       where,
       expected: 'content-encoding gzip or none',
       got: `"${truncateId(encoding)}"`,

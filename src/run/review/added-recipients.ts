@@ -63,11 +63,11 @@ export function admissionRefusal(
   const voter = voterOf(by, at, state, inputs);
   if (voter === undefined) {
     const names = approvers(inputs.approval.by, inputs.people).map(({ name }) => name);
-    return `The report names who may approve it: ${names.join(', ')}.`;
+    return `Only these people may approve it: ${names.join(', ')}.`;
   }
   if (!admitted) return null;
   if (approvals.some((given) => sharesSeat(voter, given, inputs)))
-    return 'You have approved it, or who shares your seat.';
+    return 'You, your deputy or the approver whose deputy you are has already approved it.';
   const hasTyped = voter.for !== undefined && isInvolved(voter, { authors: typistsIn(events) }, inputs.people);
   if (hasTyped || isBarred(voter, { authors: [typist] }, inputs)) return barredText(voter, 'added a recipient');
   return isBarred(voter, involvedIn(state, inputs), inputs) ? barredText(voter) : null;

@@ -61,7 +61,9 @@ export const barredText = (
   { for: approver }: Voter,
   what = 'triggered the run, or written a comment that is printed in it',
 ): string =>
-  approver === undefined ? `You have ${what} (four_eyes).` : `You or ${approver.name} have ${what}: no deputy may.`;
+  approver === undefined
+    ? `You have ${what} (four_eyes).`
+    : `You or ${approver.name} have ${what}: neither may approve.`;
 
 /** Everybody who might approve at this moment, with e-mail addresses: approvers who can sign in, then deputies. */
 export function candidates(
@@ -98,26 +100,26 @@ export function delegationRefusal(
   const named = approvers(approval.by, people);
   const approver = named.find(({ id }) => id === from);
   if (approver === undefined) {
-    return `Only approvers have deputies: ${named.map(({ name }) => name).join(', ')}. A deputy names no other one.`;
+    return `Only approvers can have deputies: ${named.map(({ name }) => name).join(', ')}. A deputy cannot name another one.`;
   }
   const may =
     approverOf(by, approval.by, people) === from ||
     // A deputy cannot delegate.
     (approverOf(by, approval.may_delegate ?? [], people) !== undefined &&
       voterOf(by, at, before, inputs)?.for === undefined);
-  if (!may) return `${approver.name} may name a deputy, and whom approval.may_delegate of the report names.`;
+  if (!may) return `Only ${approver.name} and the people in approval.may_delegate of the report may name a deputy.`;
   const [deputy] = Object.hasOwn(people, to) ? approvers([to], people) : [];
   if (deputy?.canSignIn !== true) {
-    return `${to} is nobody of \`people\` in org.yaml, as it was when the run was triggered, or cannot sign in.`;
+    return `${to} was not in \`people\` of org.yaml when the run was triggered, or cannot sign in.`;
   }
-  if (named.some(({ id }) => id === to)) return `${deputy.name} is an approver, and has a seat already.`;
+  if (named.some(({ id }) => id === to)) return `${deputy.name} is already an approver.`;
   const { authors, ...involved } = involvedIn(before, inputs);
   if (isInvolved(asActor(deputy), { ...involved, authors: [...authors, ...typistsIn(before.events), by] }, people)) {
     return `${deputy.name} has triggered the run, written a printed comment, added a recipient, or is the one who delegates.`;
   }
-  if (until !== null && until <= at) return 'Its last day is over.';
+  if (until !== null && until <= at) return 'Its last day has passed.';
   const other = activeDelegations(before.delegations, at).find((each) => each.to.id === to && each.from.id !== from);
-  return other === undefined ? null : `${deputy.name} is the deputy of ${other.from.name}: a person has one seat.`;
+  return other === undefined ? null : `${deputy.name} is already the deputy of ${other.from.name}.`;
 }
 
 /** The delegation that an event makes. Call it only for an event that counts. */

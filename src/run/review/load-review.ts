@@ -37,6 +37,6 @@ async function loadInputs(reviews: Reviews, run: RunRef, figures: string): Promi
   if (bytes !== undefined) return parseMetadata(location, name, bytes, reviewInputsSchema);
   throw new DocketError('archive.corrupt', `The figures of ${location} are missing: ${name}.`, {
     where: location,
-    next: 'Nothing of it is sent. Restore the archive from a backup, or cancel the run and trigger the report again.',
+    next: 'Nothing of this run is sent. Restore the archive from a backup, or cancel the run and trigger the report again.',
   });
 }

@@ -178,8 +178,8 @@ function endReason({ events, state }: LoadedReview): string {
 
 const notReviewableError = ({ org, report }: RunOrder): DocketError =>
   new DocketError('review.not_approved', `${org}/${report} waits for people before it is delivered.`, {
-    expected: 'workers and an archive, which keep it while it waits',
-    next: 'Set REDIS_URL; `--no-deliver` makes the files without delivering them.',
+    expected: 'workers and an archive, which store the run while it waits',
+    next: 'Set REDIS_URL. `--no-deliver` creates the files without delivering them.',
   });
 
 /** Freezes figures with everything from which files are rendered. @returns SHA-256 (hex). @param figures judged */

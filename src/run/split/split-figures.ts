@@ -152,7 +152,7 @@ function plannedPacks(
     const isOther = !splitRecipients(split).has(value);
     if (isOther && (split.others === 'skip' || !withRows.has(value))) return [];
     const desk = deskOf(value, label);
-    const held = isNamed ? {} : { held: `Nobody is named for "${label}" in split.to. Its pack is made and not sent.` };
+    const held = isNamed ? {} : { held: `split.to has nobody for "${label}". Its pack is created and not sent.` };
     return [{ desk, context: packContext(context, desk), ...held }];
   });
   const values = new Set(listed.map(({ value }) => value));

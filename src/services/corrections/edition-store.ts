@@ -79,7 +79,7 @@ export function createEditionStore(ports: Deployment): EditionStore {
       opened && (await closeEdition(run, opened, ports)).filter(({ state }) => state === 'sending').length;
     const edition = decision ? await loadEdition(run, ports) : undefined;
     if (edition === undefined || (edition.deliveredAt === null && opened === undefined)) {
-      throw new DocketError('correction.not_found', `Nobody decided that this run replaces the edition ${corrects}.`, {
+      throw new DocketError('correction.not_found', `Nobody decided that this run replaces edition ${corrects}.`, {
         where: `${org}/${report}`,
         next: '`docket corrections` lists what can be corrected.',
       });

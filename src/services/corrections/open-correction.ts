@@ -57,8 +57,8 @@ export async function openCorrection(
   const comment = typed === undefined ? undefined : normalizeComment(typed);
   const edition = await requireDelivered(run, deployment);
   if (await hasOlder()) {
-    throw new DocketError('run.conflict', 'A process of an older version runs, which could send what is withdrawn.', {
-      expected: 'all processes of this version',
+    throw new DocketError('run.conflict', 'A running process of an older version could send what is withdrawn.', {
+      expected: 'only processes of this version',
       next: 'Stop the older processes or upgrade them, wait two minutes, then repeat this.',
     });
   }
@@ -216,7 +216,7 @@ async function assertReplaceable(correction: Correction, deployment: Deployment)
   const { run } = decision;
   if (await loadReplacement(correction, deployment)) {
     throw new DocketError('correction.conflict', `Run ${correction.run.id} is replaced by run ${run}.`, {
-      next: `Correct that one: \`docket corrections open ${run} --reason …\`.`,
+      next: `Correct the newer run: \`docket corrections open ${run} --reason …\`.`,
     });
   }
   const record = await deployment.runs.get(run);

@@ -38,7 +38,7 @@ export function createCatalogFinder({
     /** Throws `catalog.missing` if this process does not have the API key. */
     keyOf: (settings: OrgSettings): Promise<Secret> =>
       secrets(settings.api_key).catch((cause: unknown) => {
-        throw new DocketError('catalog.missing', `The API key of ${settings.id} is not known to this process.`, {
+        throw new DocketError('catalog.missing', `This process does not have the API key of ${settings.id}.`, {
           expected: toDocketError(cause).expected ?? 'the key that org.yaml refers to',
           next: 'Give the admin process the same keys as the workers, or run `docket explain` where they are available.',
           cause,
@@ -54,7 +54,7 @@ export function createCatalogFinder({
     fetchCatalog: async (key: Secret, settings: OrgSettings, maxAgeMs?: number): Promise<Catalog> => {
       if (clientOf === undefined) {
         throw new DocketError('catalog.missing', noCachedCatalog(settings), {
-          expected: 'one of the last hour, from a run of the organization',
+          expected: 'a catalog of the last hour, from a run of the organization',
           next: 'Run one of its reports, or set COMPLIANCE_API_URL for the admin process, which then fetches the catalog itself.',
         });
       }
@@ -131,7 +131,7 @@ export async function catalogForUser(
   const cached = await finder.getCached(key, settings);
   if (cached === undefined && !mayAsk) {
     throw new DocketError('catalog.missing', noCachedCatalog(settings), {
-      expected: 'one of the last hour, from a run of the organization',
+      expected: 'a catalog of the last hour, from a run of the organization',
       next: 'Ask an operator: fetching the catalog costs a token of the API key.',
     });
   }

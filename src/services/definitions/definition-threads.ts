@@ -151,6 +151,6 @@ const busyError = (why: 'queue_full' | 'timeout') =>
     expected:
       why === 'queue_full'
         ? `at most ${MAX_WAITING.owner} of an organization at a time`
-        : `an answer within ${VALIDATION_ANSWER_TIMEOUT_MS / 1000} s`,
+        : `a result within ${VALIDATION_ANSWER_TIMEOUT_MS / 1000} s`,
     next: 'Try again in a few seconds.',
   });

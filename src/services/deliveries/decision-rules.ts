@@ -10,7 +10,7 @@ export type RunAction = 'retry' | 'release' | 'cancel';
 export const nothingSent = (
   deliveries: readonly { readonly state: string; readonly detail: string | null }[],
 ): string =>
-  deliveries.some(isDenied) ? 'Nobody got them: the recipients are on the deny list.' : 'There was nothing to send.';
+  deliveries.some(isDenied) ? 'Nobody got the files: the recipients are denied.' : 'There was nothing to send.';
 
 /** States in which a run can be retried. */
 export const RETRYABLE_STATES: readonly RunState[] = ['partly_delivered', 'cancelled', 'failed'];
@@ -77,7 +77,7 @@ export const deliveryChangedError = ({ id }: Pick<DeliveryRow, 'id'>): DocketErr
 
 /** The error if a corrected edition replaces, or has replaced, the run. */
 export const editionReplacedError = (run: string): DocketError =>
-  new DocketError('delivery.conflict', `A corrected edition replaces run ${run}: nothing of it is sent any more.`, {
+  new DocketError('delivery.conflict', `A corrected edition replaces run ${run}: nothing more of the run is sent.`, {
     next: '`docket runs` lists the run of the corrected edition.',
   });
 
@@ -94,10 +94,10 @@ export function noDecisionNeededError(
       pending: `It is retried automatically, or by \`docket runs retry ${row.run} --reason …\` once its run has ended.`,
       sending: 'It is being sent: check again in a minute.',
       sent: 'It has arrived; trigger the report again to send new files.',
-      refused: 'The target refused it. Correct the reason it gives, then use --resend.',
+      refused: 'The target refused it. Fix the reason that it gives, then use --resend.',
       unknown: 'Check it again.',
-      replaced: 'Another address gets the files in its place: it is never sent.',
-      withdrawn: 'A corrected edition goes out in its place: it is never sent.',
+      replaced: 'It is never sent: another address gets the files instead.',
+      withdrawn: 'It is never sent: a corrected edition is sent instead.',
       skipped: 'Its recipient is on the deny list, or was. Once `docket deny` does not list it any more, use --resend.',
     }[row.state],
   });
@@ -146,14 +146,10 @@ export function nothingToRetryError(record: RunRecord, rows: readonly DeliveryRo
   const unknown = rows.filter(({ state }) => state === 'unknown').length;
   const held = heldPacks(record).length;
   if (unknown === 0 && held > 0) {
-    return new DocketError(
-      'run.conflict',
-      `Run ${id} cannot be retried: what it has not sent are packs without recipients.`,
-      {
-        got: `${held} held ${held === 1 ? 'pack' : 'packs'}`,
-        next: 'Name their people under `split.to` of the definition, or correct the value, then run the report again for this period.',
-      },
-    );
+    return new DocketError('run.conflict', `Run ${id} cannot be retried: only packs without recipients are left.`, {
+      got: `${held} held ${held === 1 ? 'pack' : 'packs'}`,
+      next: 'Add their recipients under `split.to` of the definition, or correct the value, then run the report again for this period.',
+    });
   }
   return new DocketError(
     'run.conflict',

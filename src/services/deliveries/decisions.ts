@@ -257,7 +257,7 @@ export function createDecisionService(deployment: Deployment) {
     // First, because the worker reads it when it takes the run.
     await runs.note(id, { what: 'retry', by, reason, at: clock.now() });
     if (!(await queue.promote(id))) {
-      throw new DocketError('run.conflict', `Run ${id} no longer waits: it is in line for a worker, or continues.`, {
+      throw new DocketError('run.conflict', `Run ${id} no longer waits: it is queued for a worker, or continues.`, {
         next: `See \`docket runs show ${id}\`.`,
       });
     }

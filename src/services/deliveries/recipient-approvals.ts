@@ -128,7 +128,7 @@ export async function decideProposal(
       // A repeated decision: what follows the approval may have been interrupted.
       if (admitted && approvals.some(({ person }) => person === who.person)) return null;
       if (state !== 'waiting') {
-        throw new DocketError('delivery.conflict', `The recipient ${proposal.recipient} was decided about already.`, {
+        throw new DocketError('delivery.conflict', `The recipient ${proposal.recipient} was already decided about.`, {
           got: state,
           next: `See \`docket runs show ${record.id}\`.`,
         });

@@ -63,14 +63,10 @@ export function createRecipientService(
     const record = await runs.get(run);
     if (record === undefined) throw runNotFoundError(run);
     if (await hasOlder()) {
-      throw new DocketError(
-        'run.conflict',
-        'A process of an older version runs, which would leave the recipient out.',
-        {
-          expected: 'all processes of this version',
-          next: 'Stop the older processes or upgrade them, wait two minutes, then repeat this.',
-        },
-      );
+      throw new DocketError('run.conflict', 'A running process of an older version would leave out the recipient.', {
+        expected: 'only processes of this version',
+        next: 'Stop the older processes or upgrade them, wait two minutes, then repeat this.',
+      });
     }
     if (!record.deliver || !REOPENABLE_STATES.includes(record.state)) throw notSendableError(record);
     if (await ledger.isWithdrawn(run)) throw editionReplacedError(run);
@@ -239,7 +235,7 @@ function chooseTarget(
   }
   const nameOf = (choice: string | DeliveryRow): string => (typeof choice === 'string' ? choice : choice.target);
   if (first !== undefined) {
-    throw new DocketError('delivery.conflict', `Run ${id} has several deliveries that this could be.`, {
+    throw new DocketError('delivery.conflict', `Run ${id} has several deliveries that could be meant.`, {
       expected: `one of: ${choices.map(nameOf).join(', ')}`,
       got: named ?? 'no target',
       next: 'Name one with --target (`target` in the API).',
@@ -268,13 +264,13 @@ function knownRecipientError({ id, run, recipient, state }: DeliveryRow): Docket
     expected: 'an address without one',
     got: state,
     next: {
-      pending: `It is sent by the run. \`docket runs retry ${run} --reason …\` sends what is left.`,
+      pending: `The run will send it. \`docket runs retry ${run} --reason …\` sends what is left.`,
       sending: 'It is being sent: check again in a minute.',
       sent: 'It has arrived.',
       refused: `\`docket deliveries resolve ${id} --resend --reason …\` sends it again.`,
       unknown: `It may have arrived. Ask the recipient, then use \`docket deliveries resolve ${id} --sent --reason …\` or \`--resend\`.`,
       replaced: 'It was replaced by another address, and is never sent.',
-      withdrawn: 'A corrected edition goes out in its place.',
+      withdrawn: 'A corrected edition is sent instead.',
       skipped: `It was denied. \`docket deliveries resolve ${id} --resend --reason …\` sends it.`,
     }[state],
   });

@@ -48,7 +48,7 @@ export type DenialService = ReturnType<typeof createDenialService>;
 export async function assertNotDenied(address: string, { denials }: Pick<Deployment, 'denials'>): Promise<void> {
   const denial = (await denials.list()).find(address);
   if (denial === undefined) return;
-  throw new DocketError('deliver.recipient_denied', `${address} gets nothing.`, {
+  throw new DocketError('deliver.recipient_denied', `Nothing is sent to ${address}: it is on the deny list.`, {
     expected: 'a recipient who is not on the deny list',
     got: denialText(denial),
     next: `Name somebody else, or take ${denial.name} off the list with \`docket deny\` and --remove.`,

@@ -136,7 +136,7 @@ export const archiveOnlyIdentity = (storage: ArchiveStorage, clock: Clock): Depl
   known: () => undefined,
   start: async () => {
     if (!(await readMarker(storage))?.deployed) return;
-    throw new DocketError('deployment.conflict', 'The archive belongs to a deployment with a Redis of its own.', {
+    throw new DocketError('deployment.conflict', 'The archive belongs to a deployment with its own Redis.', {
       where: storage.location,
       expected: 'an archive that only private Redis servers use',
       next: 'Set REDIS_URL to the Redis of this deployment, or DOCKET_ARCHIVE to another archive.',

@@ -32,9 +32,9 @@ export function startForecastThread({ clock, entry }: { readonly clock: Clock; r
         isQueueFull ? 'Too many forecasts are being made.' : 'The forecast takes too long.',
         {
           expected: isQueueFull
-            ? `at most ${MAX_WAITING.all} forecasts that wait`
+            ? `at most ${MAX_WAITING.all} waiting forecasts`
             : `a forecast that takes ${TIMEOUT_MS / SECOND_MS} s and ${MEMORY_MB} MB at most`,
-          next: 'Ask for fewer hours, or try again in a minute.',
+          next: 'Choose fewer hours, or try again in a minute.',
         },
       );
     },

@@ -26,7 +26,7 @@ export interface ReadingOf {
   readonly catalog: Catalog;
 }
 
-const ASKED_AGAIN = 'Docket asks again within the hour. If it stays so, report it to the service.';
+const ASKED_AGAIN = 'Docket repeats the request within the hour. If the problem stays, report it to the service.';
 
 type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
 
@@ -44,7 +44,7 @@ export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
     ...(correlationId === null ? {} : { correlationId }),
   };
   if (meta.as_of === null) {
-    throw new DocketError('reading.incomplete', 'The answer does not say when its counts were computed.', {
+    throw new DocketError('reading.incomplete', 'The response does not say when its counts were computed.', {
       ...where,
       expected: 'a timestamp in meta.as_of',
       got: 'none that can be read',
@@ -57,7 +57,7 @@ export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
   );
   // A group without a row would be read as 0.
   if (counted !== undefined && !meta.truncated) {
-    throw new DocketError('reading.incomplete', 'The answer has another number of rows than it says.', {
+    throw new DocketError('reading.incomplete', 'The response does not have the number of rows that it announces.', {
       ...where,
       expected: `${counted} rows`,
       got: `${body.rows.length}`,
@@ -65,7 +65,7 @@ export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
     });
   }
   if (meta.truncated) {
-    throw new DocketError('reading.incomplete', 'The answer lacks rows.', {
+    throw new DocketError('reading.incomplete', 'The response lacks rows.', {
       ...where,
       expected: 'all groups',
       got: `${body.rows.length} rows, truncated`,
@@ -108,7 +108,7 @@ function assertNoFindings(
   const found = incompleteNotes({ tables: [{ id: question.id, notes }] });
   if (found.length === 0) return;
   const reasons = found.map(({ text }) => text).join(' ');
-  throw new DocketError('reading.incomplete', `The answer cannot be right. ${reasons}`, {
+  throw new DocketError('reading.incomplete', `The response cannot be right. ${reasons}`, {
     ...where,
     expected: 'counts as the catalog describes them',
     got: found.map(({ code }) => code).join(', '),
@@ -136,9 +136,9 @@ function assertTime(asOf: number, receivedAt: number, { timezone, window }: Read
     });
   }
   if (receivedAt >= window.until) {
-    throw new DocketError('reading.late', 'The answer arrived after the hour of the reading.', {
+    throw new DocketError('reading.late', 'The response arrived after the hour of the reading.', {
       ...where,
-      expected: `an answer before ${local(window.until)}, in ${timezone}`,
+      expected: `a response before ${local(window.until)}, in ${timezone}`,
       got: local(receivedAt),
       next: 'The day stays without this reading.',
     });
@@ -148,7 +148,7 @@ function assertTime(asOf: number, receivedAt: number, { timezone, window }: Read
 /** Each group once, with a count for each metric. */
 function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestion, where: Where): Reading['rows'] {
   if (dimension === null && rows.length !== 1) {
-    throw new DocketError('reading.incomplete', 'The answer is not one row.', {
+    throw new DocketError('reading.incomplete', 'The response does not have exactly one row.', {
       ...where,
       expected: '1 row',
       got: `${rows.length}`,
@@ -159,7 +159,7 @@ function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestio
   return rows.map((row) => {
     const group = dimension === null ? null : row[dimension];
     if ((typeof group !== 'string' && group !== null) || groups.has(group)) {
-      throw new DocketError('reading.incomplete', 'A row of the answer has no group of its own.', {
+      throw new DocketError('reading.incomplete', 'The response has two rows for one group, or a row without one.', {
         ...where,
         expected: `each value of "${dimension}" once`,
         got: JSON.stringify(group ?? null),
@@ -170,7 +170,7 @@ function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestio
     const values = metrics.map((id): [string, number | null] => {
       const value = row[id];
       if (value === null || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) return [id, value];
-      throw new DocketError('reading.incomplete', `The answer has no count for "${id}".`, {
+      throw new DocketError('reading.incomplete', `The response has no count for "${id}".`, {
         ...where,
         expected: 'a number of 0 or more, or null',
         got: JSON.stringify(value) ?? 'nothing',

@@ -81,9 +81,9 @@ export function approvalRefusal(review: LoadedReview, by: ReviewActor | undefine
   if (wouldCount(review, by, at)) return null;
   if (state.approvals.some((given) => given.by.person === by.person)) return 'You have approved it.';
   const voter = voterOf(by, at, state, inputs);
-  if (voter === undefined) return `The report names who may approve it: ${namesOf(inputs).join(', ')}.`;
+  if (voter === undefined) return `Only these people may approve it: ${namesOf(inputs).join(', ')}.`;
   const shared = state.approvals.find((given) => sharesSeat(voter, given.by, inputs));
-  return shared === undefined ? barredText(voter) : `${voterName(shared.by)} has approved it: you share a seat.`;
+  return shared === undefined ? barredText(voter) : `${voterName(shared.by)} has already approved it for both of you.`;
 }
 
 const namesOf = ({ approval, people }: ReviewInputs): readonly string[] =>

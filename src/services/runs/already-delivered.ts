@@ -247,7 +247,7 @@ export const beingDeliveredError = (
   });
 
 const nextStep = (refused: Refused): string =>
-  `Nothing was ${refused}. To send it again all the same: --again on the command line, \`again: true\` in the API, the box in the form of the page.`;
+  `Nothing was ${refused}. To send it again anyway: --again on the command line, \`again: true\` in the API, the box in the form of the page.`;
 
 const daysOf = (period: Period): string => formatPeriod(period).replace(/ \([^()]*\)$/, '');
 

@@ -116,7 +116,7 @@ export function requireUnique(
     {
       expected: 'enough digits to identify one',
       got: named.join(', ') + (many ? ', …' : ''),
-      next: 'Give more digits.',
+      next: 'Give more digits of the id.',
     },
   );
 }

@@ -166,7 +166,7 @@ const runItem = ({ id, org, report, period, state }: RunRecord, mark: string): S
 });
 
 const tooManyError = (got: string): DocketError =>
-  new DocketError('usage.invalid', 'Too many at once.', {
+  new DocketError('usage.invalid', 'Too many items at once.', {
     expected: `at most ${MAX_SELECTED}`,
     got,
     next: 'Narrow the filter, for example by report, state or time. Nothing was changed.',
@@ -178,6 +178,6 @@ function assertNarrow(filter: SelectionFilter): void {
   throw new DocketError('usage.invalid', 'The filter has no condition.', {
     expected: 'at least one of organization, report, state, period, recipient, error and time',
     got: 'none',
-    next: 'Say which are meant.',
+    next: 'Add a condition.',
   });
 }

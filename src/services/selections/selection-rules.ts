@@ -52,7 +52,7 @@ export function runObstacle(
         : `It is ${state}.`;
     case 'release':
       if (state !== 'held') return `It is not held, but ${state}.`;
-      if (review !== undefined) return 'It has a review: decide on its own page.';
+      if (review !== undefined) return 'It has a review: decide on the page of the run.';
       return deliver ? null : 'It was triggered without deliveries.';
   }
 }
@@ -62,7 +62,7 @@ export function deliveryObstacle(action: DeliverySelectionAction, row: DeliveryR
   if (!isReportDelivery(row)) return 'It is a notice to the owner.';
   if (row.state === DELIVERY_STATE[action]) return null;
   return action === 'resend' && row.state === 'unknown'
-    ? 'It may have arrived: ask, then decide on its own page.'
+    ? 'It may have arrived: ask the recipient, then decide on the page of the delivery.'
     : `It is not ${DELIVERY_STATE[action]}, but ${row.state}.`;
 }
 

@@ -5,7 +5,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'usage.invalid': ['An option or argument is wrong.', 'See `--help` of the command.'],
   'config.invalid': ['An environment variable is missing or wrong.', 'Correct the variables that the message lists.'],
   'config.secret_missing': [
-    'A secret’s variable or file is not there or cannot be read.',
+    'The variable or file of a secret does not exist or cannot be read.',
     'Create it, readable for Docket’s user.',
   ],
   'config.secret_refused': [
@@ -29,7 +29,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'Compare the name with the files in the jobs folder.',
   ],
   'plan.invalid': [
-    'The service cannot answer the report as it is written.',
+    'The service cannot run the report as it is defined.',
     'Change what the message names; `docket check` finds it beforehand.',
   ],
   'catalog.missing': [
@@ -37,14 +37,14 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'Run a report of the organization, or give the process `COMPLIANCE_API_URL` and the API key.',
   ],
   'api.unreachable': ['The service cannot be reached.', 'Check `COMPLIANCE_API_URL` and the network. Runs try again.'],
-  'api.timeout': ['The service did not answer in time.', 'Runs try again.'],
+  'api.timeout': ['The service did not respond in time.', 'Docket retries.'],
   'api.unavailable': [
     'The service answered 5xx.',
     'Runs try again; ask the service’s support with the `correlation_id`.',
   ],
   'api.unreadable': [
-    'The answer is not what the specification says.',
-    'Runs try again; check whether a proxy answers instead.',
+    'The response does not follow the specification.',
+    'Docket retries; check whether a proxy answers instead of the service.',
   ],
   'api.throttled': ['The service answered 429.', 'Docket slows down; find the other program that uses the key.'],
   'api.unauthorized': [
@@ -67,7 +67,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'oidc.unavailable': ['The OpenID provider cannot be reached.', 'Sign in with a token, or try again.'],
   'oidc.client_refused': ['The provider refused Docket as a client.', 'Compare id, secret, redirect URL and scopes.'],
   'oidc.refused': ['The provider refused the sign-in.', 'Its reason is in the message.'],
-  'oidc.invalid_response': ['The provider’s answer is not valid.', 'Compare `DOCKET_OIDC_ISSUER` and the clocks.'],
+  'oidc.invalid_response': ['The response of the provider is invalid.', 'Compare `DOCKET_OIDC_ISSUER` and the clocks.'],
   'redis.unreachable': [
     'Redis does not answer, is loading or is failing over.',
     'Start it, or correct `REDIS_URL`. Docket tries again.',
@@ -80,7 +80,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'redis.unwritable': ['Redis cannot write to its disk, or has too few replicas.', 'See the log of Redis.'],
   'redis.wrong_type': [
     'A key of Docket has a value of another program.',
-    'Give Docket a Redis or database of its own; delete the key, and run the report again.',
+    'Give Docket its own Redis or database. Delete the key, and run the report again.',
   ],
   'redis.script_failed': ['A script met an unexpected value or a missing command.', 'Report it, with the message.'],
   'redis.unsuitable': [
@@ -97,7 +97,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'Release it with `docket runs release`, or run it again.',
   ],
   'run.comments_missing': ['A required comment is missing.', 'Write it on the page or with `docket comment`.'],
-  'run.awaiting_approval': ['The run waits for approval.', 'The people whom the message names approve it.'],
+  'run.awaiting_approval': ['The run waits for approval.', 'Ask the people in the message to approve it.'],
   'run.cancelled': ['Somebody cancelled the run.', 'Trigger it again if it is needed.'],
   'run.not_found': ['There is no record of the run.', 'List runs with `docket runs`.'],
   'run.ambiguous': ['Several runs begin with this id.', 'Write more digits.'],
@@ -113,16 +113,16 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'period.unfinished': [
     'The last day of the requested period is not over.',
-    'Choose a period that has ended, or insist with `--unfinished`.',
+    'Choose a period that has ended, or add `--unfinished`.',
   ],
-  already_delivered: ['The period was delivered already.', 'Insist with `--again` if a second delivery is wanted.'],
+  already_delivered: ['The period was delivered already.', 'Add `--again` to deliver it a second time.'],
   'review.content_changed': [
     'The content is not the one that was approved.',
     'Look at it again and approve the new content.',
   ],
   'review.not_allowed': [
     'The person may not approve this run.',
-    'Somebody whom `approval.by` names, and who took no part, approves it.',
+    'Ask somebody in `approval.by` who took no part to approve it.',
   ],
   'review.comment_invalid': ['A comment has an error, such as an unknown figure.', 'Correct what the message names.'],
   'approval.unreachable': [
@@ -139,9 +139,9 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'The process of an inline run ended, or lost Redis.',
     'Continue it on a worker with `docket runs retry`.',
   ],
-  'run.poison': ['The run ended its worker several times.', 'Reduce its rows, or give the worker more memory.'],
+  'run.poison': ['The run crashed its worker several times.', 'Reduce its rows, or give the worker more memory.'],
   'render.failed': [
-    'A file could not be made.',
+    'A file could not be created.',
     'The reason is in the message; limits are in the guides of each format.',
   ],
   'template.invalid': ['A template has an error.', 'It has file, line and column, or sheet and cell.'],
@@ -161,11 +161,11 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'archive.unconditional': [
     'The store of the archive ignores or refuses `If-None-Match`, which signing, approval, commentary and corrections need.',
-    'Use another store or a folder, or do without them.',
+    'Use another store or a folder, or turn these features off.',
   ],
   'archive.marker_missing': [
     'The archive has lost its marker: it is not mounted, or another folder.',
-    'Mount it; runs go on.',
+    'Mount it; runs then continue.',
   ],
   'archive.marker_changed': ['The archive belongs to another deployment.', 'Mount the right one.'],
   'deployment.conflict': [
@@ -186,14 +186,14 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   ],
   'reading.late': ['The reading arrived after its hour.', 'The day stays a gap.'],
   'reading.incomplete': [
-    'The answer lacks rows or metrics, or cannot be right.',
+    'The response lacks rows or metrics, or cannot be right.',
     'It is requested again within the hour.',
   ],
   'correction.not_found': ['There is no such correction.', 'List them with `docket corrections`.'],
   'correction.conflict': ['The correction was decided, or has changed.', 'Look at it again.'],
   'selection.not_found': ['There is no such preview, or it is older than two days.', 'Make the preview again.'],
   'selection.conflict': [
-    'Somebody else has decided about the selection, or another process is about to.',
+    'Somebody else has decided about the selection, or another process is deciding.',
     'Look at its result, or make a new preview.',
   ],
   'archive.locked': ['The store keeps the object (Object Lock).', 'Retention tries again each day.'],
@@ -205,7 +205,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
     'Use `--no-deliver`, or retry the run after the release (`docket stop`).',
   ],
   'switch.unreadable': [
-    'Nobody can say whether deliveries are stopped or a legal hold is in force.',
+    'Docket cannot read whether deliveries are stopped or a legal hold is in force.',
     'Mount the archive or start its store; restore a damaged file of `.switches/` or `.denied/` from a backup.',
   ],
   'deliver.recipient_refused': [

@@ -39,8 +39,8 @@ export const DELIVERY_STATE_LABELS: Readonly<Record<DeliveryState, StateLabel>> 
   sent: { label: 'Sent', tone: 'good', description: 'Accepted by the recipient.' },
   refused: { label: 'Refused', tone: 'bad', description: 'Not accepted: it did not arrive.' },
   unknown: { label: 'Unknown', tone: 'warn', description: 'It is unknown whether it arrived.' },
-  replaced: { label: 'Replaced', tone: 'idle', description: 'Another address gets the files in its place.' },
-  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'A corrected edition goes out in its place.' },
+  replaced: { label: 'Replaced', tone: 'idle', description: 'Another address gets the files instead.' },
+  withdrawn: { label: 'Withdrawn', tone: 'idle', description: 'A corrected edition is sent instead.' },
   skipped: { label: 'Skipped', tone: 'idle', description: 'Not sent: the recipient is on the deny list.' },
 };
 

@@ -43,8 +43,8 @@ const RESEND_NOTICES: Readonly<Record<DeliveryState, string>> = {
   sent: 'The delivery was sent again and accepted.',
   refused: 'The delivery was sent again and refused.',
   unknown: 'The delivery was sent again, and its result is unknown again.',
-  replaced: 'Another address gets the files in its place.',
-  withdrawn: 'A corrected edition goes out in its place.',
+  replaced: 'Another address gets the files instead.',
+  withdrawn: 'A corrected edition is sent instead.',
   skipped: 'The recipient is on the deny list: the delivery is not sent.',
 };
 

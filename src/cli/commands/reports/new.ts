@@ -110,7 +110,7 @@ function assertNewName(jobs: Definitions, org: string, report: string): void {
   const taken =
     jobs.sources.get(`${org}/${report}`)?.file ?? jobs.diagnostics.find(({ file }) => stems.includes(file))?.file;
   if (taken === undefined) return;
-  throw new DocketError('usage.invalid', `There is a report ${org}/${report} already; nothing was written.`, {
+  throw new DocketError('usage.invalid', `The report ${org}/${report} already exists; nothing was written.`, {
     where: taken,
     expected: 'a name that no report has',
     next: 'Choose another name, or edit that file.',

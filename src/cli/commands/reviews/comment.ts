@@ -64,7 +64,7 @@ export async function comment(text: string, flags: CommentFlags, io: CommandIo):
 async function readNote({ text, file, withdraw }: CommentFlags, io: CommandIo): Promise<string | null> {
   const given = [text, file, withdraw === true ? '' : undefined].filter((each) => each !== undefined);
   if (given.length !== 1) {
-    throw new DocketError('usage.invalid', 'The text of the comment is missing, or given twice.', {
+    throw new DocketError('usage.invalid', 'The text of the comment is missing, or was given twice.', {
       expected: 'one of --text, --file and --withdraw',
       got: given.length === 0 ? 'none' : `${given.length} of them`,
       next: 'E.g. `docket comment 2f6c0e4d --section onboarding --file note.md`; --file - reads standard input.',

@@ -124,9 +124,9 @@ async function confirmContent(
     });
   }
   if (json || io.stdin.isTTY !== true || !isTerminal(io.stderr, io.env)) {
-    throw new DocketError('usage.invalid', `--content is missing: it names what you ${what}.`, {
+    throw new DocketError('usage.invalid', `--content is missing: it says what exactly you ${what}.`, {
       where: '--content',
-      expected: `the SHA-256 of the content that you have looked at; it is now ${content.slice(0, 12)}`,
+      expected: `the SHA-256 of the content that you have looked at; the current one begins with ${content.slice(0, 12)}`,
       next: `Look at it with \`docket runs get ${id.slice(0, 8)} --review\`, then repeat the command with --content.`,
     });
   }

@@ -37,7 +37,7 @@ async function confirmRepeat({ message }: DocketError, io: CommandIo): Promise<v
   if (answer === true) return;
   // During a prompt, Ctrl-C is a key, not a signal.
   if (isCancel(answer)) io.exitCode = 130;
-  throw new DocketError('run.cancelled', 'It is not sent again: nothing was done.', {
+  throw new DocketError('run.cancelled', 'Nothing was sent again.', {
     next: 'Give --again to send it without a prompt.',
   });
 }

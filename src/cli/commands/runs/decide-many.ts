@@ -155,8 +155,8 @@ const bothError = (): DocketError =>
   });
 
 const otherActionError = ({ action }: SelectionView): DocketError =>
-  new DocketError('usage.invalid', 'The preview is of another decision.', {
+  new DocketError('usage.invalid', 'The preview belongs to another decision.', {
     where: '--confirm',
-    expected: `the command that has printed it: ${action}`,
-    next: 'Type the command that the preview has printed.',
+    expected: `the command that printed it: ${action}`,
+    next: 'Use the command that the preview printed.',
   });

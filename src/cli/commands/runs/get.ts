@@ -55,7 +55,7 @@ const exportReview = (context: AppContext, id: string, folder: string) =>
     const files = content === null ? undefined : reviewedFiles(reviews, run, content);
     if (files === undefined || (await files.get('manifest.json')) === undefined) {
       throw new DocketError('run.conflict', `Run ${id} has no files to review.`, {
-        expected: 'a run that waits for comments or approval, whose files are made',
+        expected: 'a run that waits for comments or approval and has created its files',
         got: record.state,
         next: `See \`docket runs show ${id.slice(0, 8)}\`.`,
       });

@@ -105,7 +105,7 @@ const unfinishedError = (id: string, reason: unknown, record: RunRecord | undefi
     'run.unfinished',
     `The run is no longer watched. ${reason instanceof Error ? reason.message : 'It was stopped.'}`,
     {
-      expected: 'the end of the run before',
+      expected: 'the run to end before that',
       ...(record === undefined ? {} : { got: `a run in state ${record.state}` }),
       next: `The run continues. \`docket runs watch ${id}\` watches it again, \`docket runs cancel ${id} --reason …\` stops it.`,
     },

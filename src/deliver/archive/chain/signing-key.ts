@@ -40,7 +40,7 @@ const invalid = (where: string, expected: string): DocketError =>
     where,
     expected,
     got: 'something else (not shown)',
-    next: 'Make one with `docket init --signing-key FILE`, or correct the reference.',
+    next: 'Create one with `docket init --signing-key FILE`, or correct the reference.',
   });
 
 function readBlocks(text: string, where: string, expected: string): { isPrivate: boolean; key: KeyObject }[] {

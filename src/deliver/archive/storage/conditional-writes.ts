@@ -20,7 +20,7 @@ export async function requireConditionalWrites(
   if (await honoursConditions(metadata)) return;
   throw new DocketError(
     'archive.unconditional',
-    `${what} needs an archive whose store supports conditional writes: one of two writes at the same time would be lost.`,
+    `${what} needs an archive whose store supports conditional writes: without them, one of two simultaneous writes would be lost.`,
     {
       where: location,
       expected: `HTTP 412 for a PUT of an existing object with If-None-Match: *`,

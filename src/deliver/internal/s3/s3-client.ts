@@ -53,7 +53,7 @@ export async function connectS3(
   const host = access.endpoint === undefined ? undefined : normalizeHost(new URL(access.endpoint).hostname);
   const refusal = host === undefined || addresses === undefined ? undefined : literalRefusal(host, addresses);
   if (refusal !== undefined)
-    throw new DocketError('deliver.target_refused', `The endpoint is not connected to: ${refusal.message}.`);
+    throw new DocketError('deliver.target_refused', `Docket does not connect to the endpoint: ${refusal.message}.`);
   // Turns off the SDK's warning about old Node.js versions: Docket's releases decide which versions are supported.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   // Lazy: loading the SDK takes longer than the rest of the start.

@@ -312,7 +312,7 @@ const uniqueMailboxes = (addresses: readonly string[]): readonly string[] => [
 function selectAttachments(spec: EmailSpec, artifacts: readonly Artifact[]): readonly Artifact[] {
   const missing = spec.attach.find((format) => !artifacts.some((artifact) => artifact.format === format));
   if (missing !== undefined) {
-    throw new DocketError('deliver.target_refused', `The run made no ${missing} file to attach.`, {
+    throw new DocketError('deliver.target_refused', `The run created no ${missing} file to attach.`, {
       expected: `a file of each format in attach: ${spec.attach.join(', ')}`,
       got: artifacts.map(({ name }) => name).join(', ') || 'no files',
     });

@@ -46,12 +46,12 @@ export async function findFileLinks(input: LinkInput): Promise<readonly FileLink
   if (pending !== undefined) return { waitsFor: pending.row.recipient };
   throw new DocketError('deliver.target_refused', 'The attachments are too large for an e-mail.', {
     expected:
-      'files that in base64 are within max_attachment and the SIZE of the mail server, an S3 or SFTP delivery of the report that has them, or an archive in a bucket',
+      'files whose base64 form fits max_attachment and the SIZE of the mail server, or an S3 or SFTP delivery of the report or an archive in a bucket to link to',
     got: `${published.artifacts.map(({ name, bytes }) => `${name} (${bytes})`).join(', ')}${input.announcedSize === undefined ? '' : `; the mail server announces SIZE ${input.announcedSize}`}`,
     next:
       input.archive.link === undefined
-        ? 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links. An archive in a bucket has links too, one in a directory has none.'
-        : 'The archive’s credentials expire within a day, and so would its links. Add an S3 delivery with a public_url or its own credentials, or use credentials without expiry for the archive.',
+        ? 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links. An archive in a bucket can be linked to as well, an archive in a directory cannot.'
+        : 'The credentials of the archive expire within a day, and its links would expire with them. Add an S3 delivery with a public_url or its own credentials, or use credentials without expiry for the archive.',
   });
 }
 

@@ -182,7 +182,7 @@ export function toS3Objects(spec: S3Spec, variables: TemplateVariables, artifact
     const other = used.get(key);
     if (other !== undefined || key.startsWith('/')) {
       throw new DocketError('deliver.target_refused', `The key of ${artifact.name} cannot be used.`, {
-        expected: 'a key of its own for each file, without "/" in front',
+        expected: 'a different key for each file, without a leading "/"',
         got: other === undefined ? `"${key}"` : `"${key}", which is ${other}'s`,
         next: `Put {{ file.name }} into ${KEY_FIELD} in the report definition.`,
       });

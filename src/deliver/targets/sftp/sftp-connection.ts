@@ -95,4 +95,4 @@ export async function openSftp(
 }
 
 const addressRefused = (spec: SftpSpec, { message }: ForbiddenAddress): DocketError =>
-  new DocketError('deliver.target_refused', `${sftpServerUrl(spec)} is not connected to: ${message}.`);
+  new DocketError('deliver.target_refused', `Docket does not connect to ${sftpServerUrl(spec)}: ${message}.`);

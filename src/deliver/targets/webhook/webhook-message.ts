@@ -58,7 +58,7 @@ export function webhookBody(
     },
   });
   if (Buffer.byteLength(body) <= MAX_BODY_BYTES) return body;
-  throw new DocketError('deliver.target_refused', 'The report is too large to tell a webhook of it.', {
+  throw new DocketError('deliver.target_refused', 'The description of the report is too large for a webhook.', {
     expected: `at most ${MAX_BODY_BYTES} bytes of JSON`,
     got: `${Buffer.byteLength(body)} bytes, ${files.length} files`,
   });
@@ -79,10 +79,10 @@ export function parseWebhookSecret(secret: Secret): Buffer {
   const valid =
     /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && key.length >= MIN_SECRET_BYTES && key.length <= MAX_SECRET_BYTES;
   if (valid) return key;
-  throw new DocketError('config.invalid', 'The secret of a webhook is not one.', {
+  throw new DocketError('config.invalid', 'The secret of a webhook is invalid.', {
     expected: `whsec_ and base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes`,
-    got: 'another text (not shown)',
-    next: 'Make one: echo "whsec_$(openssl rand -base64 32)", and give it to the receiver too.',
+    got: 'a text in another form (not shown)',
+    next: 'Create one with echo "whsec_$(openssl rand -base64 32)", and give it to the receiver as well.',
   });
 }
 

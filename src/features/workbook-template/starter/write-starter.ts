@@ -30,7 +30,7 @@ export async function initStarterWorkbook(path: string, flags: StarterFlags, io:
       where: '--workbook',
       expected: 'a path that ends in .xlsx',
       got: basename(path),
-      next: 'Write e.g. --workbook board.xlsx; Excel can save it as .xlsm later.',
+      next: 'Write e.g. --workbook board.xlsx. Excel can save it as .xlsm later.',
     });
   const context = await createContext(io);
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
@@ -111,7 +111,7 @@ function onlyReport({ reports }: Definitions): string {
   const names = [...reports.keys()];
   const [only] = names;
   if (only !== undefined && names.length === 1) return only;
-  throw new DocketError('usage.invalid', 'Which report is the workbook of?', {
+  throw new DocketError('usage.invalid', 'The report of the workbook is missing.', {
     where: '--report',
     expected: names.length === 0 ? 'a report; none is defined' : `one of ${names.slice(0, 20).join(', ')}`,
     next: names.length === 0 ? 'Write one first: docket new.' : 'Name it: --report <org/report>.',

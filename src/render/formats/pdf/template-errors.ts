@@ -87,7 +87,7 @@ export function rethrowLimit(thrown: unknown, templates: PackTemplates, data: Pa
     got: `${sizeOf(data)}; ${load.toFixed(1)} processes running or waiting, ${availableParallelism()} processors`,
     next:
       limit === 'wall'
-        ? 'Reduce the load of the machine; a worker tries again by itself.'
+        ? 'Reduce the load of the machine. A worker retries by itself.'
         : 'If it fails again, shorten the report: set `print: false` in its longest sections, or a lower `limit` or `top`.',
     retryable: true,
     transient: limit === 'wall',

@@ -139,8 +139,8 @@ export async function compileTypst(
 }
 
 const processFailed = (what: string, cause: unknown): DocketError =>
-  new DocketError('render.failed', `The process that makes the PDF ${what}.`, {
-    next: 'Check that the package @myriaddreamin/typst-ts-node-compiler is installed for this system; if it is, report this as a defect.',
+  new DocketError('render.failed', `The process that creates the PDF ${what}.`, {
+    next: 'Check that the package @myriaddreamin/typst-ts-node-compiler is installed for this system. If it is, report this as a defect.',
     cause,
   });
 
