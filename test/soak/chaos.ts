@@ -30,10 +30,10 @@ export interface Chaos {
 const acknowledgedSchema = z.object({ id: z.string() });
 
 /**
- * Faults outside of the processes by name, or `processes` for what happens to them: requests, kills, freezes, other
- * definitions.
+ * Faults by name, `definitions` for changes of them without restart, or `processes` for what happens to processes:
+ * requests, kills, freezes, deployments and changed definitions.
  */
-export type OnlyFaults = readonly FaultName[] | 'processes';
+export type OnlyFaults = readonly (FaultName | 'definitions')[] | 'processes';
 
 export interface ChaosOptions {
   readonly ms: number;
@@ -185,7 +185,9 @@ export async function runChaos(
   const fault = (name: FaultName) => () => begin([FAULTS[name].needs], () => FAULTS[name].act(context));
   const names = Object.keys(FAULTS) as FaultName[];
   const outside = only === 'processes' ? [] : (only ?? names);
-  const around = outside.map((name) => [FAULTS[name].weight, fault(name)] as const);
+  const around = outside
+    .filter((name) => name !== 'definitions')
+    .map((name) => [FAULTS[name].weight, fault(name)] as const);
   const processes = [
     [7, () => begin(['sendRequest'], sendRequest)],
     [3, some(members, kill)],
@@ -208,13 +210,15 @@ export async function runChaos(
         });
       },
     },
+    ...(typeof only === 'object' && !only.includes('definitions')
+      ? []
+      : // Not more often: calls are prepared only while all processes have the same definitions.
+        [{ firstMs: 1_000, everyMs: 20_000, act: () => begin(['definitions'], reload) }]),
     ...(typeof only === 'object'
       ? []
       : [
           // Timed for the delivery of those forty runs.
           { firstMs: 2_500, everyMs: 15_000, act: () => begin(['mid-mail'], () => killMidMail(2)) },
-          // Not more often: calls are prepared only while all processes have the same definitions.
-          { firstMs: 1_000, everyMs: 20_000, act: () => begin(['definitions'], reload) },
           { firstMs: 18_500, everyMs: 200_000, act: () => begin(['mid-mail'], freezeMidMail) },
           {
             firstMs: 5_000,
