@@ -11,7 +11,7 @@ import { parseSync } from 'vite';
  * reason.
  */
 const BUDGET = {
-  build: 663,
+  build: 0,
   'src/admin': 15_395,
   'src/base': 2770,
   'src/cli': 9612,
@@ -49,7 +49,7 @@ const FEATURE_SEAMS =
 const LARGE_FILE = 350;
 
 const ROOT = join(import.meta.dirname, '..');
-const TEST_RECORDINGS = /^test\/(recorded|(?:mutation|duckdb)\/node_modules|(?:wording|features)\/.*\.txt)/;
+const NOT_COUNTED = /^test\/(recorded|(?:wording|features)\/.*\.txt)|^build\/out\/|\/node_modules\//;
 const SCRIPT = /^\.m?[jt]sx?$/;
 /** How to find comments in files without a parser. Liquid templates have none. */
 const COMMENTS = {
@@ -107,7 +107,7 @@ const files = ['src', 'templates', 'build', 'test'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && (SCRIPT.test(extname(entry.name)) || extname(entry.name) in COMMENTS))
     .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)))
-    .filter((file) => !TEST_RECORDINGS.test(file)),
+    .filter((file) => !NOT_COUNTED.test(file)),
 );
 const measured = files.sort().map(measure);
 const FIELDS = ['code', 'comment', 'blank', 'exports', 'picks', 'ports'];
