@@ -2,10 +2,11 @@
 // how.
 //
 //   node build/bundle.mjs [FOLDER]     the folder with `src/`; its packages are found from there. Default: this project
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 import { rolldown } from 'rolldown';
+import { isolatedDeclarationSync } from 'rolldown/experimental';
 import { minifySync } from 'rolldown/utils';
 import { isInstalled } from './installed.mjs';
 import { licensesOf } from './licenses.mjs';
@@ -15,8 +16,12 @@ const PROJECT = resolve(import.meta.dirname, '..');
 const folder = resolve(process.argv[2] ?? PROJECT);
 const [source, target] = [join(folder, 'src'), join(folder, 'dist')];
 
-/** The program, and the modules that its threads run. A thread's path in `dist/` is the same as in `src/`. */
-const ENTRIES = ['main', 'compose/render-thread', 'compose/definition-thread', 'compose/forecast-thread'];
+/** What other programs import: `exports` of package.json. */
+const LIBRARY = ['library/check', 'library/webhook'];
+/**
+ * The program, the modules that its threads run, and the library. Their paths in `dist/` are the same as in `src/`.
+ */
+const ENTRIES = ['main', 'compose/render-thread', 'compose/definition-thread', 'compose/forecast-thread', ...LIBRARY];
 
 /** The folder in `dist/` for the files with packages. */
 const PACKAGES = 'packages';
@@ -236,5 +241,9 @@ writeFileSync(
   join(target, 'LICENSES.md'),
   licensesOf(chunks.flatMap(({ moduleIds }) => moduleIds.filter((id) => PACKAGE.test(id)))),
 );
+for (const name of LIBRARY) {
+  const file = join(source, `${name}.ts`);
+  writeFileSync(join(target, `${name}.d.ts`), isolatedDeclarationSync(file, readFileSync(file, 'utf8')).code);
+}
 copyAssets(source, target);
 chmodSync(join(target, 'main.js'), 0o755);

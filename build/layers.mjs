@@ -30,6 +30,7 @@ const LAYERS = {
   services: PIPELINE.slice(1),
   admin: ['services', 'queue', 'run', 'fetch/rate-limit/budget.ts', 'definitions', 'redis', 'base'],
   sandbox: ['contract', 'base'],
+  library: ['base'],
   features: [...COMPOSED, 'admin', 'cli', ...PIPELINE],
   compose: ['features/index.ts', 'features/formats.ts', 'sandbox', 'admin', ...PIPELINE],
 };

@@ -11,7 +11,7 @@ import { parseSync } from 'vite';
  * reason.
  */
 const BUDGET = {
-  build: 0,
+  build: 875,
   'src/admin': 15_395,
   'src/base': 2770,
   'src/cli': 9612,
@@ -23,6 +23,7 @@ const BUDGET = {
   'src/features': 9413,
   'src/fetch': 7304,
   'src/i18n': 2019,
+  'src/library': 72,
   src: 7,
   'src/plan': 2962,
   'src/queue': 4121,

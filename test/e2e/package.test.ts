@@ -76,7 +76,7 @@ describe('the package', () => {
     expect(
       paths.filter(
         (path) =>
-          !/\.(m?js|js\.map|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx|env)$|^LICENSE$|^deploy\//.test(path),
+          !/\.(m?js|js\.map|d\.ts|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx|env)$|^LICENSE$|^deploy\//.test(path),
       ),
     ).toEqual([]);
     // Every page that the program mentions is in the package.
@@ -106,6 +106,44 @@ describe('the package', () => {
     expect(made.filter((name) => name.endsWith('.xlsx')).length).toBeGreaterThanOrEqual(2);
     expect(made.filter((name) => name.endsWith('.eml')).length).toBeGreaterThanOrEqual(2);
     expect(await readdir(empty)).toEqual(['demo-out']);
+  });
+
+  test('is a library with types: verifies webhooks, checks definitions, and has the schemas', async () => {
+    const user = join(home, 'user.ts');
+    await writeFile(
+      user,
+      `import { checkDefinitions, type CheckResult } from 'docket/check';
+import { verifyWebhook, WebhookError } from 'docket/webhook';
+import report from 'docket/report.schema.json' with { type: 'json' };
+const result: CheckResult = await checkDefinitions(process.argv[2] ?? '');
+let code = '';
+try {
+  verifyWebhook({}, '', 'whsec_AAAA');
+} catch (thrown) {
+  if (thrown instanceof WebhookError) code = thrown.code;
+}
+console.log(JSON.stringify([result.errors.map(({ file, line }) => [file, line]), code, typeof report]));
+`,
+    );
+    await writeFile(
+      join(home, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          ...{ module: 'nodenext', target: 'es2023', lib: ['es2023'], strict: true, skipLibCheck: false, noEmit: true },
+          ...{ resolveJsonModule: true, types: ['node'], typeRoots: [resolve('node_modules/@types')] },
+        },
+        files: ['user.ts'],
+      }),
+    );
+    await writeFile(join(home, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+    await run(resolve('node_modules/.bin/tsc'), ['-p', home]);
+    const jobs = join(folder, 'wrong');
+    await mkdir(join(jobs, 'acme'), { recursive: true });
+    await writeFile(join(jobs, 'acme', 'org.yaml'), 'version: 1\nname: 7\n');
+    const { stdout } = await run(resolve('node_modules/.bin/tsx'), [user, jobs], { cwd: home, env });
+    const [errors, code, schema] = JSON.parse(stdout);
+    expect(errors).toContainEqual([join(jobs, 'acme', 'org.yaml'), 2]);
+    expect([code, schema]).toEqual(['header.missing', 'object']);
   });
 
   test('writes, checks and delivers a first report, and starts and stops', async () => {

@@ -7,17 +7,19 @@ import { targetsFileSchema } from './targets.ts';
 /** A JSON Schema (draft 2020-12) of a file, generated from the schema that parses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-const inputJsonSchema = (schema: z.ZodType, title: string): JsonSchema => {
+/** @param name of the file where SchemaStore publishes it */
+const inputJsonSchema = (schema: z.ZodType, name: string, title: string): JsonSchema => {
   const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12' });
-  return { $schema, title, ...rest };
+  return { $schema, $id: `https://json.schemastore.org/${name}.json`, title, ...rest };
 };
 
 /** The schema of `jobs/<org>/<report>.yaml`, for editors. */
 export const reportJsonSchema = (kinds: DefinitionKinds): JsonSchema =>
-  inputJsonSchema(createReportSchema(kinds), 'Docket report definition');
+  inputJsonSchema(createReportSchema(kinds), 'docket-report', 'Docket report definition');
 
 /** The schema of `jobs/<org>/targets.yaml`, for editors. */
-export const targetsJsonSchema = (): JsonSchema => inputJsonSchema(targetsFileSchema, 'Docket targets');
+export const targetsJsonSchema = (): JsonSchema =>
+  inputJsonSchema(targetsFileSchema, 'docket-targets', 'Docket targets');
 
 /** The schema of `jobs/<org>/org.yaml`, for editors. */
-export const orgJsonSchema = (): JsonSchema => inputJsonSchema(orgFileSchema, 'Docket organization');
+export const orgJsonSchema = (): JsonSchema => inputJsonSchema(orgFileSchema, 'docket-org', 'Docket organization');
