@@ -37,9 +37,27 @@ const OPTIONAL = ['@bull-board/api', '@bull-board/hono'];
 /** Whether the bundle keeps the import of a module unchanged. */
 export const isInstalled = (id) => [...BESIDE, ...OPTIONAL].some((name) => id === name || id.startsWith(`${name}/`));
 
+/**
+ * The addresses of the repository in which the release workflow runs. Registries accept a package with provenance only
+ * if it names that repository.
+ */
+function repositoryOf({ GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name }) {
+  if (!server || !name) return {};
+  const url = `${server}/${name}`;
+  return {
+    homepage: `${url}#readme`,
+    bugs: { url: `${url}/issues` },
+    repository: { type: 'git', url: `git+${url}.git` },
+  };
+}
+
 /** The manifest of an installed Docket, without overrides and development dependencies, which have no effect there. */
 function smallManifest({ dependencies, devDependencies, overrides, allowScripts, ...rest }) {
-  return { ...rest, dependencies: Object.fromEntries(BESIDE.map((name) => [name, dependencies[name]])) };
+  return {
+    ...rest,
+    ...repositoryOf(process.env),
+    dependencies: Object.fromEntries(BESIDE.map((name) => [name, dependencies[name]])),
+  };
 }
 
 const restore = () => existsSync(FULL) && renameSync(FULL, MANIFEST);
