@@ -61,6 +61,7 @@ describe('the image', () => {
       'jobs',
       'node_modules',
       'package.json',
+      'sbom.cdx.json',
       'templates',
     ]);
     expect(await inside('id', '-un')).toBe('node');
@@ -69,6 +70,24 @@ describe('the image', () => {
     expect(packages).toContain('piscina');
     for (const name of ['typescript', 'vitest', 'fast-check', 'bullmq', 'echarts'])
       expect(packages).not.toContain(name);
+  });
+
+  test('names its packages at the path that its label gives, and adds less than 120 MB to the base image', async () => {
+    const label = await engine.podman(['inspect', '--format', '{{index .Config.Labels "io.docket.sbom"}}', IMAGE]);
+    const sbom: unknown = JSON.parse(await inside('cat', label));
+    const { components } = z.object({ components: z.array(z.object({ name: z.string() })) }).parse(sbom);
+    expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(['bullmq', 'piscina']));
+    const [own, base] = await Promise.all(
+      [IMAGE, engine.base].map(async (name) => Number(await engine.podman(['inspect', '--format', '{{.Size}}', name]))),
+    );
+    expect(Number(own) - Number(base)).toBeLessThan(120e6);
+  });
+
+  test('runs the demo without a network, with the Redis that it contains', async () => {
+    const limits = ['--cap-drop', 'ALL', '--network', 'none', ...LIMITS];
+    const made = ['-c', 'node /app/dist/main.js demo > /dev/null && find demo-out -name "*.xlsx"'];
+    const files = await engine.podman(['run', '--rm', ...limits, '--entrypoint', 'sh', IMAGE, ...made]);
+    expect(files.split('\n').length).toBeGreaterThanOrEqual(2);
   });
 
   test('starts, becomes healthy, delivers and stops as docker-compose.yml configures it, without external network', async () => {

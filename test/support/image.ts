@@ -14,6 +14,8 @@ const LARGE = { maxBuffer: 64 * 1024 * 1024 };
 export interface ImageEngine {
   /** A folder for files of the test, removed with the rest. */
   readonly folder: string;
+  /** The name of the base image. */
+  readonly base: string;
   /** The output of a podman command. */
   podman(args: readonly string[]): Promise<string>;
   /** The exit code of a podman command. */
@@ -52,11 +54,12 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
     // A container that is still ending may write there for a moment.
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
+  const [, tag = '', major = '', suite = ''] =
+    /^FROM (node:(\d+)-(\w+)-slim)$/m.exec(await readFile('Dockerfile', 'utf8')) ?? [];
+  const base = `docker.io/library/${tag}`;
   try {
-    const base = /^FROM (node:(\d+)-(\w+)-slim)$/m.exec(await readFile('Dockerfile', 'utf8'));
-    const [, tag = '', major = '', suite = ''] = base ?? [];
     await podman([
-      ...['build', '--isolation', 'chroot', '--layers=false', '--tag', `docker.io/library/${tag}`],
+      ...['build', '--isolation', 'chroot', '--layers=false', '--tag', base],
       await baseContext(folder, major, suite),
     ]);
     // Only Docker's format has a HEALTHCHECK. Use this machine's npm cache instead of fetching packages again.
@@ -72,6 +75,7 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
   }
   return {
     folder,
+    base,
     podman,
     ending: (args) =>
       podman(args).then(
