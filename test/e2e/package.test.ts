@@ -76,7 +76,9 @@ describe('the package', () => {
     expect(
       paths.filter(
         (path) =>
-          !/\.(m?js|js\.map|d\.ts|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx|env)$|^LICENSE$|^deploy\//.test(path),
+          !/\.(m?js|js\.map|d\.ts|lua|css|svg|json|yaml|png|mjml|liquid|typ|md|xlsx|env)$|^LICENSE$|^deploy\//.test(
+            path,
+          ),
       ),
     ).toEqual([]);
     // Every page that the program mentions is in the package.
