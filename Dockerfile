@@ -12,7 +12,8 @@ RUN npm run build && node build/check-licenses.mjs && mv build/out/sbom.cdx.json
 # A third of the packages' files is for compilers, browsers and CommonJS.
 RUN find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.md' \) -delete \
  && rm -r node_modules/@opentelemetry/*/build/esm node_modules/@opentelemetry/*/build/esnext node_modules/astronomia/lib \
-    node_modules/date-holidays/dist node_modules/moment/min node_modules/moment/dist node_modules/moment/src
+    node_modules/date-holidays/dist node_modules/moment/min node_modules/moment/dist node_modules/moment/src \
+    node_modules/moment-timezone/builds node_modules/mrml/bundler node_modules/mrml/web
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="Docket" \
