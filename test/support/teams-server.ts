@@ -34,6 +34,8 @@ const messageSchema = z.strictObject({
 export interface FlowAnswer {
   readonly status: number | 'cut';
   readonly posts: boolean;
+  /** The body of the response. Default: empty, and in an error the path, which a proxy on the way may repeat. */
+  readonly text?: string;
 }
 
 /** "The message size limit is about 28 KB" (learn.microsoft.com/connectors/teams, known issues of posting actions). */
@@ -68,12 +70,14 @@ export async function teamsServer() {
     onRequest('after');
     if (answer.status === 'cut') response.socket?.destroy();
     else if (!isTaken) response.writeHead(400).end(JSON.stringify(message.error?.issues ?? 'Request Entity too large'));
-    // A proxy on the way may repeat the path in an error.
-    else response.writeHead(answer.status).end(answer.status >= 300 ? `{"error":"${request.url}"}` : '');
+    else {
+      const { status, text = status >= 300 ? `{"error":"${request.url}"}` : '' } = answer;
+      response.writeHead(answer.status).end(text);
+    }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/workflows/a1b2c3/triggers/manual/paths/invoke?sig=${secret}`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/workflows/a1b2c3/triggers/manual/paths/invoke?sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=${secret}`,
     secret,
     /** The cards that people see. */
     posted,

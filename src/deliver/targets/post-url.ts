@@ -74,13 +74,21 @@ export interface UrlRules {
   readonly guard: Pick<DestinationGuard, 'assertHost'>;
 }
 
+/** Values of a query, such as a signature, and parts of a path that are at least this long may be repeated alone. */
+const MIN_VALUE_LENGTH = 8;
+const MIN_SEGMENT_LENGTH = 16;
+
 /**
- * Makes a redactor for a secret URL. Receivers may repeat its path in an error, so every part is redacted, however
- * short.
+ * Makes a redactor for a secret URL. Receivers may repeat it in an error: its path or its query, however short, or a
+ * part of them, as it is or decoded.
  */
 export function urlRedactor(url: URL, isSecret: boolean, { redactor }: SecretSource): Redact {
   if (!isSecret) return redactor.redact;
-  const secretParts = [url.href, url.pathname + url.search, url.pathname, url.search].filter((part) => part.length > 1);
+  const values = url.search.split(/[?&=]/).filter(({ length }) => length >= MIN_VALUE_LENGTH);
+  const segments = url.pathname.split('/').filter(({ length }) => length >= MIN_SEGMENT_LENGTH);
+  const decoded = [...url.searchParams.values()].filter(({ length }) => length >= MIN_VALUE_LENGTH);
+  const whole = [url.href, url.pathname + url.search, url.pathname, url.search].filter((part) => part.length > 1);
+  const secretParts = [...whole, ...values, ...decoded, ...segments];
   return (text) => secretParts.reduce((rest, part) => rest.replaceAll(part, '[secret]'), redactor.redact(text));
 }
 

@@ -27,8 +27,11 @@ const TRANSIENT = new Set([
   'team_added_to_org',
   'org_login_required',
 ]);
-/** Slack says about both: "It's possible some aspect of the operation succeeded before the error was raised". */
-const UNCERTAIN = new Set(['fatal_error', 'internal_error']);
+/**
+ * Slack says about the first two: "It's possible some aspect of the operation succeeded before the error was raised".
+ * The third is about one of several files, so that others may be shared.
+ */
+const UNCERTAIN = new Set(['fatal_error', 'internal_error', 'file_update_failed']);
 
 const NEW_TOKEN = 'Install the app again, and put its new bot token where the reference points.';
 const NEXT: Readonly<Record<string, string>> = {

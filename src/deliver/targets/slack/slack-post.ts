@@ -13,12 +13,16 @@ const SHARE_DELAYS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 const MAX_SHARE_MS = 60_000;
 const MAX_UPLOAD_MS = 4 * 60_000;
 
-const ticketSchema = z.looseObject({ upload_url: z.url(), file_id: z.string() });
+/** Ids and times are shown and kept, so they must not be texts of any other kind. */
+const ticketSchema = z.looseObject({
+  upload_url: z.url({ protocol: /^https?$/ }),
+  file_id: z.string().regex(/^[A-Za-z0-9]{1,40}$/),
+});
 const sharesSchema = z.record(z.string(), z.unknown()).optional();
 const infoSchema = z.looseObject({
   file: z.looseObject({ shares: z.looseObject({ public: sharesSchema, private: sharesSchema }).optional() }),
 });
-const postedSchema = z.looseObject({ ts: z.string() });
+const postedSchema = z.looseObject({ ts: z.string().regex(/^\d{1,20}\.\d{1,20}$/) });
 
 export interface SlackPost {
   readonly slack: SlackClient;
@@ -35,22 +39,28 @@ export interface SlackPost {
 
 /** Posts the message, either alone or with its files, which appear at the same time. */
 export async function postToSlack(post: SlackPost): Promise<AttemptResult> {
-  const { slack, message, fence } = post;
+  const { slack, message, contents, fence } = post;
   if (message.files.length === 0) {
     const { channel, text, blocks } = message;
     const fields = { channel, text, blocks, unfurl_links: 'false', unfurl_media: 'false' };
     const reply = await slack.call('chat.postMessage', fields, fence);
     if (reply.kind === 'lost') return uncertain(reply.detail);
     if (reply.kind !== 'ok') return reply.result;
-    const { ts } = postedSchema.safeParse(reply.body).data ?? {};
-    return { state: 'sent', detail: `Posted${ts === undefined ? '' : ` as ${ts}`}.` };
+    const posted = postedSchema.safeParse(reply.body).data;
+    if (posted === undefined) return uncertain('Slack answers ok, but names no message');
+    return { state: 'sent', detail: `Posted as ${posted.ts}.` };
+  }
+  const empty = message.files.find((_, index) => contents[index]?.length === 0);
+  if (empty !== undefined) {
+    const detail = `Slack takes no empty files, and ${empty.name} is empty. Write compress: gzip into its output.`;
+    return { state: 'refused', detail };
   }
   const known = fileIds(message);
   if (known !== undefined) {
     if ((await findShares(slack, message.channel, known)) === 'shared') return shared(known);
-    const again = await complete(post, known);
+    const again = await share(post, known);
     // Slack discards an upload that stays incomplete for long. Nobody has seen it.
-    if (again.kind !== 'refused' || again.error !== 'file_not_found') return settle(post, again, known);
+    if (again !== undefined) return again;
   }
   const uploaded = await upload(post);
   if ('state' in uploaded) return uploaded;
@@ -62,7 +72,8 @@ export async function postToSlack(post: SlackPost): Promise<AttemptResult> {
   } catch (error) {
     return { state: 'pending', detail: `Not posted, its record failed: ${errorMessage(error)}` };
   }
-  return settle(post, await complete(post, uploaded), uploaded);
+  const detail = 'Nothing was posted: Slack does not find the files that it has just received.';
+  return (await share(post, uploaded)) ?? { state: 'pending', detail };
 }
 
 /** Slack's ids of the files; undefined until all are uploaded. */
@@ -101,31 +112,40 @@ async function upload({
     if (sent.kind !== 'ok') return beforePosting(sent);
     ids.push(ticket.data.file_id);
   }
+  const found = await findShares(slack, message.channel, ids);
+  // Without this scope nothing could show later that the files were shared.
+  if (typeof found === 'object' && isMissingScope(found)) return found.result;
   return ids;
 }
 
-const beforePosting = (reply: Exclude<SlackReply, { kind: 'ok' }>): AttemptResult =>
+const beforePosting = (reply: Failure): AttemptResult =>
   reply.kind === 'lost' ? { state: 'pending', detail: `Nothing was posted: ${reply.detail}` } : reply.result;
 
-/** Makes the files and the message appear in the channel. */
-const complete = ({ slack, message, fence }: SlackPost, ids: readonly string[]): Promise<SlackReply> => {
+/** Makes uploaded files and the message appear in the channel. Undefined if Slack does not know the uploads. */
+async function share(post: SlackPost, ids: readonly string[]): Promise<AttemptResult | undefined> {
+  const { slack, message, clock, fence } = post;
   const { channel, blocks, files } = message;
   const titled = files.map(({ name }, index) => ({ id: ids[index], title: name }));
   const fields = { files: JSON.stringify(titled), channel_id: channel, blocks };
-  return slack.call('files.completeUploadExternal', fields, fence);
-};
-
-/** `ok` only means that Slack will share the files. Their shares prove that it has. */
-async function settle(post: SlackPost, reply: SlackReply, ids: readonly string[]): Promise<AttemptResult> {
+  const reply = await slack.call('files.completeUploadExternal', fields, fence);
+  if (reply.kind === 'refused' && reply.error === 'file_not_found') return undefined;
   if (reply.kind === 'refused' || reply.kind === 'pending') return reply.result;
-  const begun = post.clock.now();
+  // `ok` only means that Slack will share the files. Their shares prove that it has.
+  const begun = clock.now();
+  let reason = '';
+  let notBefore = begun;
   for (const delay of SHARE_DELAYS_MS) {
-    if (post.clock.now() - begun > MAX_SHARE_MS) break;
-    if (delay > 0) await post.clock.sleep(delay);
-    if ((await findShares(post.slack, post.message.channel, ids)) === 'shared') return shared(ids);
+    const wait = Math.max(delay, notBefore - clock.now());
+    if (clock.now() + wait - begun > MAX_SHARE_MS) break;
+    if (wait > 0) await clock.sleep(wait);
+    const found = await findShares(slack, channel, ids);
+    if (found === 'shared') return shared(ids);
+    const looked = found === 'unshared' ? undefined : found.kind === 'lost' ? found : found.result;
+    reason = looked === undefined ? '' : `. Looking for them: ${looked.detail}`;
+    notBefore = (looked !== undefined && 'notBefore' in looked ? looked.notBefore : undefined) ?? begun;
   }
   const why = reply.kind === 'lost' ? reply.detail : 'Slack accepted the files';
-  return uncertain(`${why}, but does not show them in the channel (${ids.join(', ')})`);
+  return uncertain(`${why}, but does not show them in the channel (${ids.join(', ')})${reason}`);
 }
 
 const shared = (ids: readonly string[]): AttemptResult => ({
@@ -137,17 +157,23 @@ const uncertain = (detail: string): AttemptResult => ({
   detail: `No certain answer after the request had left: ${detail}`,
 });
 
-/** Whether the channel has all of these files. `unknown` if Slack does not say. */
+type Failure = Exclude<SlackReply, { kind: 'ok' }>;
+
+export const isMissingScope = (reply: SlackReply): reply is Extract<SlackReply, { kind: 'refused' }> =>
+  reply.kind === 'refused' && reply.error === 'missing_scope';
+
+/** Whether the channel has all of these files, or why Slack does not say. */
 export async function findShares(
   slack: SlackClient,
   channel: string,
   ids: readonly string[],
-): Promise<'shared' | 'unknown'> {
+): Promise<'shared' | 'unshared' | Failure> {
   for (const file of ids) {
     const reply = await slack.call('files.info', { file });
-    const shares = reply.kind === 'ok' ? infoSchema.safeParse(reply.body).data?.file.shares : undefined;
+    if (reply.kind !== 'ok') return reply;
+    const shares = infoSchema.safeParse(reply.body).data?.file.shares;
     const channels = [shares?.public, shares?.private].flatMap((each) => Object.keys(each ?? {}));
-    if (!channels.includes(channel)) return 'unknown';
+    if (!channels.includes(channel)) return 'unshared';
   }
   return 'shared';
 }

@@ -18,7 +18,7 @@ import {
 } from '../target.ts';
 import { type SlackClientOptions, slackClient } from './slack-api.ts';
 import { archivedMessage, encodeMessage, slackMessage } from './slack-message.ts';
-import { fileIds, findShares, postToSlack } from './slack-post.ts';
+import { fileIds, findShares, isMissingScope, postToSlack } from './slack-post.ts';
 
 const API_URL = 'https://slack.com/api';
 
@@ -169,7 +169,10 @@ function probeSlack(spec: SlackSpec, { secrets, allowPrivate, guard }: ProbeCont
         signal: new AbortController().signal,
         clock: systemClock,
       });
-      const reply = await slack.call('conversations.info', { channel: spec.channel });
+      const info = await slack.call('conversations.info', { channel: spec.channel });
+      // Slack checks the scope before it looks for the file, which does not exist.
+      const file = spec.files && info.kind === 'ok' ? await slack.call('files.info', { file: 'F00000000' }) : info;
+      const reply = isMissingScope(file) ? file : info;
       if (reply.kind !== 'ok') {
         throw probeError(
           `The ${name}`,

@@ -29,8 +29,8 @@ const TIMEOUTS = { connect: 5_000, answer: 130_000 };
  *
  * `sent`: the workflow has answered 2xx. Only a 200 means that the card is in the channel, if the workflow answers
  * after posting; others answer 202 at once, and the detail says so. `refused`: a 4xx, e.g. from a deleted workflow.
- * `pending`: not connected, or 429. `unknown`: no response, or a 5xx, which a workflow can also return if it fails
- * after posting.
+ * `pending`: not connected, or 429. `unknown`: no response, a web page instead of one, or a 5xx, which a workflow can
+ * also return if it fails after posting.
  */
 export const teamsTarget = defineTarget({
   kind: 'teams',
@@ -115,7 +115,10 @@ function toAttemptResult(posted: PostResult, now: number): AttemptResult {
     if (posted.forbidden) return { state: 'refused', detail: posted.reason };
     return { state: 'pending', detail: `Not connected: ${posted.reason}`, targetDown: true };
   }
-  const { status, text } = posted;
+  const { status, text, raw } = posted;
+  // A filter or a sign-in page answers 200, too.
+  if (status >= 200 && status < 300 && /^\s*<(?:!doctype|html)/i.test(raw))
+    return { state: 'unknown', detail: `HTTP ${status} with a web page, which no workflow answers: ${text}` };
   if (status === 200) return { state: 'sent', detail: 'Posted by the workflow (HTTP 200).' };
   if (status > 200 && status < 300) {
     const detail = `Accepted by the workflow (HTTP ${status}). It does not say whether the card is in the channel.`;

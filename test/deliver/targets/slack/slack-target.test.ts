@@ -50,10 +50,12 @@ async function caseOf(
   over: Partial<SlackSpec> = {},
   {
     looks = 1,
+    files,
     manifest = {},
     settings = {},
   }: {
     readonly looks?: number;
+    readonly files?: Readonly<Record<string, string>>;
     readonly manifest?: Parameters<typeof sealedRun>[3];
     readonly settings?: Partial<DeliverInput['settings']>;
   } = {},
@@ -61,7 +63,7 @@ async function caseOf(
   const server = await slackServer({ looks });
   onTestFinished(() => server.close());
   const root = await folderFor(onTestFinished);
-  const { archive, published } = await sealedRun(root, undefined, undefined, { headlines: HEADLINES, ...manifest });
+  const { archive, published } = await sealedRun(root, files, undefined, { headlines: HEADLINES, ...manifest });
   const ledger = memoryLedger();
   const spec: SlackSpec = {
     channel: CHANNEL,
@@ -175,6 +177,9 @@ test('a second delivery posts nothing again', async () => {
 const cut = (when: 'before' | 'after'): SlackFault => ({ when, cut: true });
 const status = (code: number, when: 'before' | 'after' = 'before'): SlackFault => ({ when, status: code });
 const error = (name: string, when: 'before' | 'after' = 'before'): SlackFault => ({ when, error: name });
+const ticket = (url: string, id: string): SlackFault => {
+  return { when: 'before', status: 200, text: JSON.stringify({ ok: true, upload_url: url, file_id: id }) };
+};
 
 test.each<[step: SlackStep, fault: SlackFault, state: string, visible: number]>([
   ['chat.postMessage', error('token_revoked'), 'refused', 0],
@@ -193,11 +198,15 @@ test.each<[step: SlackStep, fault: SlackFault, state: string, visible: number]>(
   ['chat.postMessage', status(503, 'after'), 'unknown', 1],
   ['chat.postMessage', { when: 'after', status: 200, text: '<html>' }, 'unknown', 1],
   ['chat.postMessage', cut('after'), 'unknown', 1],
+  ['chat.postMessage', { when: 'after', status: 200, text: '{"ok":true}' }, 'unknown', 1],
+  ['chat.postMessage', { when: 'after', status: 200, text: `{"ok":true,"ts":"${SLACK_TOKEN}"}` }, 'unknown', 1],
   ['files.getUploadURLExternal', error('token_revoked'), 'refused', 0],
   ['files.getUploadURLExternal', error('file_uploads_disabled'), 'refused', 0],
   ['files.getUploadURLExternal', status(429), 'pending', 0],
   ['files.getUploadURLExternal', cut('after'), 'pending', 0],
   ['files.getUploadURLExternal', { when: 'before', status: 200, text: '{"ok":true}' }, 'pending', 0],
+  ['files.getUploadURLExternal', ticket('file:///etc/passwd', 'F1'), 'pending', 0],
+  ['files.getUploadURLExternal', ticket('http://127.0.0.1:1/', SLACK_TOKEN), 'pending', 0],
   ['upload', status(403), 'refused', 0],
   ['upload', status(500), 'pending', 0],
   ['upload', cut('after'), 'pending', 0],
@@ -205,13 +214,17 @@ test.each<[step: SlackStep, fault: SlackFault, state: string, visible: number]>(
   ['files.completeUploadExternal', error('is_archived'), 'refused', 0],
   ['files.completeUploadExternal', status(429), 'pending', 0],
   ['files.completeUploadExternal', status(500), 'unknown', 0],
+  ['files.completeUploadExternal', error('file_not_found'), 'pending', 0],
   ['files.completeUploadExternal', cut('before'), 'unknown', 0],
   ['files.completeUploadExternal', { when: 'after', unshared: true }, 'unknown', 0],
   // Slack shows the files, whatever its reply was.
   ['files.completeUploadExternal', cut('after'), 'sent', 1],
   ['files.completeUploadExternal', error('internal_error', 'after'), 'sent', 1],
+  ['files.completeUploadExternal', error('file_update_failed', 'after'), 'sent', 1],
   ['files.info', cut('before'), 'unknown', 1],
-  ['files.info', error('missing_scope'), 'unknown', 1],
+  ['files.info', error('internal_error'), 'unknown', 1],
+  // Nothing could show that files are shared, so none is.
+  ['files.info', { when: 'before', error: 'missing_scope', needed: 'files:read' }, 'refused', 0],
 ])('%s with %j leaves the delivery %s', async (step, fault, state, visible) => {
   const { server, once } = await caseOf({ files: step !== 'chat.postMessage' });
   server.fail(step, fault);
@@ -223,7 +236,7 @@ test.each<[step: SlackStep, fault: SlackFault, state: string, visible: number]>(
   server.fail(step, undefined);
   // The next call delivers what is pending, once. What Slack shows later is no longer unknown.
   const later = await once();
-  const resolved = step === 'files.info' ? 'sent' : state;
+  const resolved = step === 'files.info' && state === 'unknown' ? 'sent' : state;
   expect(later.state).toBe(state === 'pending' ? 'sent' : resolved);
   expect(server.posted).toHaveLength(state === 'pending' ? 1 : visible);
 });
@@ -248,6 +261,26 @@ test('a reply of 429 with Retry-After stops requests for that long', async () =>
   expect((await deliver(at(manualClock(NOW + 29_999)))).outage?.until).toBe(NOW + 30_000);
   expect(server.requests).toHaveLength(1);
   expect(await deliver(at(manualClock(NOW + 30_000)))).toMatchObject({ receipts: [{ state: 'sent' }] });
+});
+
+test('looking for shares waits as long as a reply of 429 says, and the receipt names the reply', async () => {
+  const { server, once, clock } = await caseOf({ files: true });
+  const asked: number[] = [];
+  server.watch((step) => {
+    if (step === 'files.completeUploadExternal')
+      server.fail('files.info', { when: 'before', status: 429, headers: { 'retry-after': '25' } });
+    else if (step === 'files.info' && server.posted.length > 0) asked.push(clock.now());
+    return undefined;
+  });
+  expect(await once()).toMatchObject({ state: 'unknown', detail: expect.stringContaining('HTTP 429') });
+  expect(asked).toHaveLength(3);
+  expect(asked.map((at) => at - (asked[0] ?? 0))).toEqual([0, 25_000, 50_000]);
+});
+
+test('an empty file refuses the delivery before anything is uploaded, and the receipt names the file', async () => {
+  const { server, once } = await caseOf({ files: true }, { files: { 'KPIs.xlsx': 'workbook', 'queue.jsonl': '' } });
+  expect(await once()).toMatchObject({ state: 'refused', detail: expect.stringContaining('queue.jsonl') });
+  expect(server.requests).toEqual([]);
 });
 
 test('a retry completes the same uploads', async () => {
@@ -371,9 +404,12 @@ test('doctor checks the channel and posts nothing', async () => {
   await expect(probe()).rejects.toMatchObject(failed);
   Object.assign(server.state, { member: true, archived: true });
   await expect(probe()).rejects.toMatchObject(failed);
+  server.state.archived = false;
+  server.fail('files.info', { when: 'before', error: 'missing_scope', needed: 'files:read' });
+  await expect(probe()).rejects.toMatchObject({ ...failed, got: expect.stringContaining('files:read') });
   server.state.revoked = true;
   await expect(probe()).rejects.toMatchObject({ ...failed, got: expect.stringContaining('token_revoked') });
-  expect(new Set(server.steps())).toEqual(new Set(['conversations.info']));
+  expect(new Set(server.steps())).toEqual(new Set(['conversations.info', 'files.info']));
 });
 
 test.each(['#reports', 'reports', 'D0123ABCDEF', 'c0123abcdef', 'https://acme.slack.com/archives/C0123ABCDEF'])(

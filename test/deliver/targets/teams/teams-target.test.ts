@@ -104,6 +104,28 @@ test.each([
   },
 );
 
+test.each([
+  ['the signature alone', (url: URL) => `bad signature ${url.searchParams.get('sig')}`],
+  ['an escaped URL', (url: URL) => JSON.stringify({ url: url.href }).replaceAll('&', '\\u0026')],
+  ['a decoded URL', (url: URL) => decodeURIComponent(url.pathname + url.search)],
+])('%s in an error is not shown', async (_, textOf) => {
+  const { server, once } = await caseOf();
+  server.answer({ status: 404, posts: false, text: textOf(new URL(server.url)) });
+  const { state, detail } = await once();
+  expect(state).toBe('refused');
+  expect(detail).toContain('[secret]');
+  expect(detail).not.toContain(server.secret);
+});
+
+test.each([200, 202])(
+  'a web page with status %s, as filters and sign-in pages answer, is not a sent card',
+  async (status) => {
+    const { server, once } = await caseOf();
+    server.answer({ status, posts: false, text: '\n<!DOCTYPE html><title>Blocked by policy</title>' });
+    expect(await once()).toMatchObject({ state: 'unknown', detail: expect.stringContaining('Blocked by policy') });
+  },
+);
+
 test('a host outside of the allow-list, or a private one, gets no request', async () => {
   const listed = await caseOf(
     {},
