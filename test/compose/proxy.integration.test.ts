@@ -99,10 +99,20 @@ test('a run reaches the service, the archive and its targets only through the pr
 
 test('docket doctor shows which connections use the proxy, and what to do if the proxy refuses', async () => {
   const args = ['doctor', '--json'];
-  const fine = await docket(args, { env, cwd: folder });
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_SDK_DISABLED: 'true' };
+  const fine = await docket(args, { env: { ...env, ...collector }, cwd: folder });
   for (const host of ['http://api.docket.test', 'hooks.docket.test']) {
     expect(fine.stdout).toMatch(new RegExp(`${host} [^"]*through the proxy ${proxy.url}`));
   }
+  const found: { what: string; detail: string }[] = JSON.parse(fine.stdout).findings;
+  expect(found.find(({ what }) => what.startsWith('S3 '))?.detail).toContain(proxy.url);
+  expect(found.find(({ what }) => what === 'Proxy')?.detail).toBe(
+    [
+      `http://api.docket.test through the proxy ${proxy.url}`,
+      `http://store.docket.test through the proxy ${proxy.url}`,
+      'http://127.0.0.1:4318 directly',
+    ].join('; '),
+  );
   const wrong = await docket(args, { env: { ...env, PROXY_PASSWORD: 'docket:wrong-password' }, cwd: folder });
   expect(wrong.code).not.toBe(0);
   expect(wrong.stdout).toMatch(/api\.docket\.test:80: it answered 407/);

@@ -59,11 +59,21 @@ const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
 
 const hostOf = ({ hostname }: URL): string => normalizeHost(hostname.replace(/^\[|\]$/g, ''));
 
+/** User and password of a URL; undefined if their percent-encoding is invalid. */
+function credentialsOf({ username, password }: URL): string | undefined {
+  try {
+    return decodeURIComponent(`${username}:${password}`);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Parses a proxy's URL. As in curl, `proxy.example.com:3128` means `http://proxy.example.com:3128`. */
 function parseProxyUrl(text: string): URL | undefined {
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
-  return url !== undefined && url.protocol in DEFAULT_PORTS && url.hostname !== '' ? url : undefined;
+  if (url === undefined || !(url.protocol in DEFAULT_PORTS) || url.hostname === '') return undefined;
+  return credentialsOf(url) === undefined ? undefined : url;
 }
 
 type Exception = (host: string, port: number) => boolean;
@@ -89,7 +99,8 @@ const entriesOf = (text = ''): string[] => text.split(/[\s,]+/).filter((entry) =
 /** Errors in the variables, formatted as by `readConfig`. NO_PROXY only counts if there is a proxy. */
 export function proxyDiagnostics(values: ProxyUrls): string[] {
   const proxies = (['HTTPS_PROXY', 'HTTP_PROXY'] as const).filter((name) => values[name] !== undefined);
-  const expected = 'an http:// or https:// URL of a proxy, e.g. http://proxy.example.com:3128';
+  const expected =
+    'an http:// or https:// URL of a proxy, e.g. http://proxy.example.com:3128, with a % in its password written as %25';
   return [
     ...proxies
       .filter((name) => parseProxyUrl(values[name] ?? '') === undefined)
@@ -110,7 +121,7 @@ export function findProxyBy(settings: ProxySettings, secrets: SecretSource): Fin
   const proxyOf = (text: string | undefined): HttpProxy | undefined => {
     const url = text === undefined ? undefined : parseProxyUrl(text);
     if (url === undefined) return undefined;
-    const own = [url.username, url.password].map(decodeURIComponent).join(':');
+    const own = credentialsOf(url);
     if (url.password !== '') secrets.redactor.registerSecret(decodeURIComponent(url.password));
     const name = `${url.protocol}//${url.host}`;
     const credentials = async (): Promise<string | undefined> => {

@@ -59,6 +59,33 @@ export async function readCertificateExpiry(url: URL, findProxy: FindProxy): Pro
   });
 }
 
+interface Addressed {
+  readonly jobs: Pick<Definitions, 'orgs'>;
+  readonly context: AppContext;
+  readonly signIn?: Pick<AccountSetup, 'issuer'> | undefined;
+}
+
+/** Which way the deployment's own connections go; undefined without a proxy. Targets are checked on their own. */
+export async function checkProxies({ jobs, context, signIn }: Addressed): Promise<CheckResult | undefined> {
+  const { config } = context;
+  if (config.HTTPS_PROXY === undefined && config.HTTP_PROXY === undefined) return undefined;
+  const { DOCKET_ARCHIVE: archive } = config;
+  const addresses = [
+    config.COMPLIANCE_API_URL,
+    archive?.kind === 's3' ? (archive.endpoint ?? `https://${archive.bucket}.s3.amazonaws.com`) : undefined,
+    signIn?.issuer,
+    ...[...jobs.orgs.values()].map(({ smtp }) => smtp?.oauth2?.token_url),
+    config.SMTP_OAUTH2_TOKEN_URL,
+    context.env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? context.env.OTEL_EXPORTER_OTLP_ENDPOINT,
+  ].flatMap((address) => (address !== undefined && URL.canParse(address) ? new URL(address).origin : []));
+  const findProxy = findProxyBy(config, secretSource(context.env, context));
+  const ways = [...new Set(addresses)].map((origin) => {
+    const proxy = findProxy(new URL(origin));
+    return `${origin} ${proxy === undefined ? 'directly' : `through the proxy ${proxy.name}`}`;
+  });
+  return ok(ways.join('; '));
+}
+
 /**
  * Checks the certificates of mail servers, of the sign-in provider and of the archive's store. The API's certificate is
  * checked with the API.
@@ -68,12 +95,7 @@ export async function checkCertificates({
   context,
   signIn,
   now,
-}: {
-  readonly jobs: Pick<Definitions, 'orgs'>;
-  readonly context: AppContext;
-  readonly signIn?: Pick<AccountSetup, 'issuer'> | undefined;
-  readonly now: number;
-}): Promise<readonly Finding[]> {
+}: Addressed & { readonly now: number }): Promise<readonly Finding[]> {
   const { config } = context;
   const { DOCKET_ARCHIVE: archive } = config;
   const store = archive?.kind === 's3' ? archive.endpoint : undefined;

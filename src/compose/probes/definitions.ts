@@ -1,4 +1,5 @@
 import type { AppContext } from '../../base/context.ts';
+import type { FindProxy } from '../../base/net/proxies.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
@@ -99,12 +100,18 @@ export async function checkTargets(
     const { org, report, title, deliveries } = definition;
     const settings = jobs.orgs.get(org);
     if (settings === undefined) continue;
+    const used = new Set<string>();
+    const findProxy: FindProxy = (url) => {
+      const proxy = scope.destinations.findProxy?.(url);
+      if (proxy !== undefined) used.add(proxy.name);
+      return proxy;
+    };
     const period = periodOf(definition, settings, clock.now());
     const context = {
       variables: { period, org, report, title, run: 'doctor' },
       secrets: scope.secretsOf(settings),
       allowPrivate: settings.allow_private === true,
-      guard: destinationGuard(settings, { ...scope.destinations, warn: () => {} }),
+      guard: destinationGuard(settings, { ...scope.destinations, findProxy, warn: () => {} }),
       workingDirectory,
     };
     for (const delivery of deliveries) {
@@ -112,7 +119,12 @@ export async function checkTargets(
       const what = `${target?.name} of ${org}`;
       if (target === undefined || probed.has(what)) continue;
       probed.add(what);
-      findings.push(await runCheck(what, async () => ok(await target.probe())));
+      used.clear();
+      const tested = async () => {
+        const detail = await target.probe();
+        return ok(used.size === 0 ? detail : `${detail}, through the proxy ${[...used].join(', ')}`);
+      };
+      findings.push(await runCheck(what, tested));
     }
   }
   return findings;

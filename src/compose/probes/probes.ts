@@ -75,6 +75,7 @@ export const PROBES: readonly Probe[] = [
     hourly: 'all',
     doctor: async (at) => (await import('./definitions.ts')).checkTemplateFolder(at),
   },
+  { what: 'Proxy', doctor: async (at) => (await import('./certificates.ts')).checkProxies(at) },
   { what: 'API', hourly: 'worker', doctor: (at) => at.api() },
   { what: 'API keys', doctor: async (at) => (await at.keys()).findings },
   {

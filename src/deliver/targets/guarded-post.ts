@@ -1,6 +1,6 @@
 import type { buildConnector } from 'undici';
 import { portOf } from '../../base/net/host.ts';
-import { type FindProxy, NO_PROXIES } from '../../base/net/proxies.ts';
+import { type FindProxy, NO_PROXIES, ProxyError } from '../../base/net/proxies.ts';
 import { createRedactor, type Redact, redactUntrusted } from '../../base/secrets/redactor.ts';
 import { oneLine } from '../../base/text/bidi.ts';
 import {
@@ -99,7 +99,8 @@ async function guardedConnector(options: PostOptions, onConnected: () => void): 
 }
 
 const errorDetail = (error: unknown, redact: Redact): string => {
-  const message = error instanceof Error ? error.message || error.name : String(error);
+  const advice = error instanceof ProxyError ? ` ${error.next}` : '';
+  const message = error instanceof Error ? `${error.message || error.name}${advice}` : String(error);
   // If all addresses of a host fail, the message is empty and `errors` has the reasons.
   const inner = error instanceof AggregateError ? error.errors.map((each) => errorDetail(each, redact)).join('; ') : '';
   return oneLine(redactUntrusted(inner === '' ? message : inner, redact));

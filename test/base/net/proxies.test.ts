@@ -64,6 +64,8 @@ describe('the variables of a proxy', () => {
   test.each([
     [{ HTTPS_PROXY: 'socks5://proxy.test:1080' }, ['HTTPS_PROXY']],
     [{ HTTPS_PROXY: 'http://' }, ['HTTPS_PROXY']],
+    [{ HTTPS_PROXY: 'http://me:100%sure@proxy.test' }, ['HTTPS_PROXY']],
+    [{ HTTPS_PROXY: 'http://me:%ff@proxy.test' }, ['HTTPS_PROXY']],
     [{ HTTP_PROXY: 'proxy.test', NO_PROXY: '10.0.0.0/99, <local>, a.example.com' }, ['NO_PROXY', 'NO_PROXY']],
     [{ NO_PROXY: '<local>' }, []],
     [{ HTTPS_PROXY: 'user:pass@proxy.test:3128' }, []],
@@ -150,7 +152,15 @@ describe('a tunnel through a proxy', () => {
       manualClock(0),
     );
     // The client does not trust the certificate of the test. The tunnel itself worked.
-    await expect(tokens({ renew: false })).rejects.toMatchObject({ code: 'deliver.target_failed' });
-    expect(proxy.tunnels).toMatchObject([{ authority: 'token.docket.test:443' }]);
+    await expect(tokens({ renew: false })).rejects.toMatchObject({
+      code: 'deliver.target_failed',
+      next: expect.stringContaining('smtp.oauth2'),
+    });
+    proxy.refuseWith = 407;
+    await expect(tokens({ renew: true })).rejects.toMatchObject({
+      next: expect.stringContaining('DOCKET_PROXY_CREDENTIALS'),
+    });
+    const authority = 'token.docket.test:443';
+    expect(proxy.tunnels).toMatchObject([{ authority }, { authority }]);
   });
 });

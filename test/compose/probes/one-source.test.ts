@@ -32,6 +32,7 @@ const ONLY_DOCTOR: Readonly<Record<string, string>> = {
   'Redis latency': 'the durations of runs show it',
   'Budget settings': 'a warning about settings; `docket check` and the budget of the page',
   'Scope of reports': 'a run that it stops fails, and the overview groups it',
+  Proxy: 'it shows settings; a proxy that fails shows in the checks behind it',
   'API keys': 'a call for each organization; a refused key pauses its organization, and a missing one is a metric',
   Targets: 'it writes at the receivers; the page has their circuits and the failed runs',
   Readings: 'missed readings are on the overview',

@@ -87,9 +87,7 @@ function probeWebhook(spec: WebhookSpec, { secrets, allowPrivate, guard }: Probe
       } catch (error) {
         throw probeError(`The ${name}`, errorMessage(error), 'Correct the URL, or ask the operator of the receiver.');
       }
-      const proxy = guard.findProxy(url);
-      const way = proxy === undefined ? '' : ` through the proxy ${proxy.name}`;
-      return `${typeof spec.url === 'string' ? url.host : name} can be reached${way}; nothing was posted`;
+      return `${typeof spec.url === 'string' ? url.host : name} can be reached; nothing was posted`;
     },
   };
 }

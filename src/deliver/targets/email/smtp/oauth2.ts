@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../../base/clock.ts';
 import { DocketError, errorMessage } from '../../../../base/error.ts';
 import { proxiedConnector } from '../../../../base/net/proxied-connector.ts';
-import { type FindProxy, NO_PROXIES } from '../../../../base/net/proxies.ts';
+import { type FindProxy, NO_PROXIES, ProxyError } from '../../../../base/net/proxies.ts';
 import { type Redactor, redactUntrusted } from '../../../../base/secrets/redactor.ts';
 import { Secret } from '../../../../base/secrets/secret.ts';
 import { oneLine } from '../../../../base/text/bidi.ts';
@@ -112,7 +112,8 @@ async function postForm(
     }
     return { status: response.statusCode, json: parseJson(Buffer.concat(chunks).toString('utf8')) };
   } catch (thrown) {
-    throw tokenError(url, oneLine(redactUntrusted(errorMessage(thrown), redactor.redact)));
+    const next = thrown instanceof ProxyError ? thrown.next : undefined;
+    throw tokenError(url, oneLine(redactUntrusted(errorMessage(thrown), redactor.redact)), next);
   }
 }
 
@@ -125,10 +126,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-const tokenError = (url: string, got: string): DocketError =>
+const tokenError = (
+  url: string,
+  got: string,
+  next = 'Correct smtp.oauth2 in org.yaml or its secrets; an expired refresh token needs a new consent.',
+): DocketError =>
   new DocketError('deliver.target_failed', 'The token server returned no access token for the mail server.', {
     where: new URL(url).origin,
     expected: 'an access token',
     got,
-    next: 'Correct smtp.oauth2 in org.yaml or its secrets; an expired refresh token needs a new consent.',
+    next,
   });
