@@ -7,7 +7,7 @@ const csvOptionsSchema = z.strictObject({
     .enum(['raw', 'formatted'])
     .optional()
     .describe(
-      'raw, the default: numbers, ratios from 0 to 1, seconds, ISO dates. formatted: texts as a reader reads them, with their unit.',
+      'raw, the default: numbers, ratios from 0 to 1, seconds, ISO dates. formatted: texts as a reader reads them, with their unit. In fr-CH they have a decimal comma, where LibreOffice expects a point: import them as French (France).',
     ),
   separator: z
     .enum(['comma', 'semicolon', 'tab'])

@@ -63,12 +63,20 @@ export interface CsvColumn {
   readonly total: string | null | undefined;
 }
 
+/** A negative number or percentage without a word for its unit, with a minus sign of any language. */
+const NEGATIVE = /^[\u200e\u061c]?[-−]([\d.,'’]+(?:[\u00a0\u202f]?%)?)$/;
+
 /**
- * Makes a formatted number readable for spreadsheets. Spaces between thousands (French) are removed, because they would
- * make it a text. A leading hyphen becomes the minus sign U+2212, because it would start a formula.
+ * The field of a formatted value, in a form in which spreadsheets read numbers. Spaces between thousands (French) are
+ * removed, because they would make it a text. So would the minus sign U+2212 (Swedish), so a negative number begins with
+ * a hyphen. With a word for its unit it is a text in any case, and a hyphen could start a formula: it keeps U+2212.
  */
-export const toReadableNumber = (value: Value, text: string): string =>
-  typeof value === 'number' ? text.replace(/^-/, '−').replaceAll(/(?<=\d)[\u00a0\u202f](?=\d)/g, '') : text;
+export function formattedField(value: Value, text: string, settings: CsvSettings): string {
+  if (typeof value !== 'number') return fieldText(text, settings);
+  const joined = text.replaceAll(/(?<=\d)[\u00a0\u202f](?=\d)/g, '');
+  const [, digits] = NEGATIVE.exec(joined) ?? [];
+  return digits === undefined ? fieldText(joined.replace(/^-/, '−'), settings) : `-${digits}`;
+}
 
 const isDataColumn = ({ role }: RawColumn): boolean => role !== 'change' && role !== 'week';
 
@@ -106,7 +114,7 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
   const escapeText = (text: string): string => fieldText(text, settings);
   const formatted = (quantity: Quantity): ((value: Value) => string) => {
     const format = valueFormatter(quantity, locale);
-    return (value) => escapeText(toReadableNumber(value, format(value)));
+    return (value) => formattedField(value, format(value), settings);
   };
   const column = (view: RawColumn, header: string, text: (value: Value) => string | null): CsvColumn => ({
     header: escapeText(header),

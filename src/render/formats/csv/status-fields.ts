@@ -4,7 +4,7 @@ import type { ViewColumn } from '../../figures/columns.ts';
 import { formatJudged } from '../../figures/format-value.ts';
 import { boundariesOf, judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
 import { fieldText } from './csv-fields.ts';
-import { type CsvColumn, type CsvSettings, csvLocale, type SchemaTarget, toReadableNumber } from './section-csv.ts';
+import { type CsvColumn, type CsvSettings, csvLocale, formattedField, type SchemaTarget } from './section-csv.ts';
 
 /** The targets by which a metric's figures in a section are judged, for its field in the schema. */
 export function schemaTargets(
@@ -56,8 +56,7 @@ export function withJudgedFigures(
       const boundaries = boundariesOf(dataset, judgement);
       const figure = judgement?.figure ?? null;
       if (boundaries === undefined || figure === null) return plain;
-      const shown = toReadableNumber(figure, formatJudged(figure, boundaries, quantity, locale));
-      return fieldText(shown, settings);
+      return formattedField(figure, formatJudged(figure, boundaries, quantity, locale), settings);
     };
     return {
       ...column,

@@ -181,14 +181,28 @@ describe('a CSV file', () => {
     expect(await textOf(onboarding, {}, 'de-DE')).toBe(await textOf(onboarding));
   });
 
-  it('writes a formatted negative number with a minus sign that starts no formula', async () => {
-    const below = table({
-      id: 'below',
-      columns: [groupColumn, strangeColumn],
-      rows: [row({ 'risk.exposure': -12.5 })],
-    });
-    expect(read(await textOf(below, { values: 'formatted' }))[1]).toEqual(['–', '−12.5 chf', 'no']);
-  });
+  it.each([
+    ['en-GB', ['-1,204', '-12.5%', '−12.5 chf']],
+    ['de-DE', ['-1.204', '-12,5\u00a0%', '−12,5 chf']],
+    ['de-CH', ["-1'204", '-12.5%', '−12.5 chf']],
+    ['fr-FR', ['-1204', '-12,5\u00a0%', '−12,5 chf']],
+    ['sv-SE', ['-1204', '-12,5\u00a0%', '−12,5 chf']],
+    ['he-IL', ['-1,204', '-12.5%', '\u200e-12.5 chf']],
+  ])(
+    'begins negative numbers with a hyphen in %s, but not before a word, which would be a formula',
+    async (locale, fields) => {
+      const below = table({
+        id: 'below',
+        columns: [groupColumn, countColumn, ratioColumn, strangeColumn],
+        rows: [row({ [countColumn.name]: -1204, [ratioColumn.name]: -0.125, 'risk.exposure': -12.5 })],
+      });
+      const [, negative] = read(
+        await textOf(below, { values: 'formatted', separator: 'semicolon' }, locale),
+        'semicolon',
+      );
+      expect(negative?.slice(1, 4)).toEqual(fields);
+    },
+  );
 
   it('marks a running period in rows without a bucket and in the totals', async () => {
     const folded = (partial: boolean) =>

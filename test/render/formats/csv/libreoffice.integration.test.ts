@@ -16,7 +16,13 @@ const { render } = useRenderFolder();
  * Locales with the separator that Excel there expects, and Windows' number of the language. LibreOffice has a decimal point in
  * fr-CH; the Unicode CLDR, which Docket follows, has a comma, so this file is imported as French of France.
  */
-const LOCALES = { 'de-CH': [';', 2055], 'fr-CH': [';', 1036], 'en-GB': [',', 2057] } as const;
+const LOCALES = {
+  'de-CH': [';', 2055],
+  'de-DE': [';', 1031],
+  'sv-SE': [';', 1053],
+  'fr-CH': [';', 1036],
+  'en-GB': [',', 2057],
+} as const;
 
 const TABLE = table({
   id: 'groups',
@@ -25,6 +31,7 @@ const TABLE = table({
     ['Zürich; "Nord", 1', 1_234_567, 0.8125],
     ['Genève, Sud', 0, 1],
     ['Total\nof both', 1_204, null],
+    ['Below', -1_234, -0.125],
   ].map(([group, count, ratio]) =>
     row({ [groupColumn.name]: group ?? null, [countColumn.name]: count ?? null, [ratioColumn.name]: ratio ?? null }),
   ),
@@ -59,6 +66,7 @@ test.each(Object.entries(LOCALES))(
       ['Zürich; "Nord", 1', 1_234_567, 0.813],
       ['Genève, Sud', 0, 1],
       ['Total\nof both', 1_204, '–'],
+      ['Below', -1_234, -0.125],
     ]);
   },
 );
