@@ -8,7 +8,7 @@ export function addFirstSteps(program: DocketCommand, io: CommandIo): void {
 
   program
     .command('demo')
-    .description('Run three demo reports through the queue, with sandboxes of the API and the mail server')
+    .description('Run four demo reports through the queue, with sandboxes of the API and the mail server')
     .option('--out <dir>', 'output folder; replaced if it exists', 'demo-out')
     .option('--page', 'wait until you comment on the board pack and approve it on the page')
     .option('--json', 'one JSON document on stdout: the folder, and the record of each run')

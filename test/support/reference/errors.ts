@@ -170,7 +170,7 @@ const CAUSES: Readonly<Record<ErrorCode, readonly [cause: string, remedy: string
   'archive.marker_changed': ['The archive belongs to another deployment.', 'Mount the right one.'],
   'deployment.conflict': [
     'Redis and archive belong to different deployments.',
-    'Mount the archive, or correct `REDIS_URL` or `DOCKET_ARCHIVE`. `docket start --adopt` joins them, once.',
+    'Mount the archive, or correct `REDIS_URL` or `DOCKET_ARCHIVE`. Runs then go on; a process that did not start must be started again. `docket start --adopt` joins them, once.',
   ],
   'deployment.mass_removal': [
     'The jobs folder lacks most scheduled reports.',
@@ -249,6 +249,7 @@ const EXITS: readonly (readonly [code: string, meaning: string])[] = [
   ['2', 'Usage or configuration: nothing was done.'],
   ['3', 'Held, awaiting approval, or delivered only in part: somebody must decide.'],
   ['130', 'Stopped by Ctrl-C.'],
+  ['143', 'Stopped by SIGTERM.'],
 ];
 
 export const exitReference = (): string =>
