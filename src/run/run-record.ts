@@ -2,6 +2,7 @@ import { DocketError, type ErrorJson } from '../base/error.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import { STATUSES, type Status } from '../fetch/dataset.ts';
 import type { Priority } from '../fetch/rate-limit/budget.ts';
+import type { Repeats } from './review/review-event.ts';
 import type { ReviewPhase } from './review/review-state.ts';
 
 export { STATUSES, type Status };
@@ -98,11 +99,8 @@ export interface RunOrder {
   readonly value?: string;
   /** Set if the run may deliver a period that another run has delivered. Absent otherwise, and in older records. */
   readonly again?: true;
-  /**
-   * With `again`: the run that delivered the period before. This run is marked as a repeated copy. `at`: when that run
-   * delivered, epoch ms.
-   */
-  readonly repeats?: { readonly run: string; readonly at: number };
+  /** With `again`: the earlier deliveries of the period. This run is marked as a repeated copy. */
+  readonly repeats?: Repeats;
   /** For a corrected edition: the run whose edition it replaces. It goes to the recipients of that edition. */
   readonly corrects?: string;
   /** W3C `traceparent` of the span that opened the run, if traces are recorded. All attempts belong to that trace. */

@@ -21,7 +21,7 @@ import type { FrozenDefinition } from '../../src/queue/definitions/definition-st
 import { INITIAL_RUN_FIELDS } from '../../src/queue/runs/stored-record.ts';
 import { createRenderer } from '../../src/render/renderer.ts';
 import { loadReview } from '../../src/run/review/load-review.ts';
-import { type ReviewActor, reviewEventSchema } from '../../src/run/review/review-event.ts';
+import { type ReviewActor, type ReviewEvent, reviewEventSchema } from '../../src/run/review/review-event.ts';
 import { run } from '../../src/run/run.ts';
 import type { RunPorts } from '../../src/run/run-context.ts';
 import { createRunOrder } from '../../src/run/run-order.ts';
@@ -64,6 +64,8 @@ export function mortal<T extends object>(store: T, life: { left: number }): T {
     },
   });
 }
+
+type Insisting = Partial<Pick<Extract<ReviewEvent, { type: 'approve' }>, 'again' | 'repeats'>>;
 
 const EVA: ReviewActor = { person: 'eva', name: 'Eva', principal: 'token:eva' };
 
@@ -207,10 +209,11 @@ export async function correctionsHarness(
   };
 
   /** Approves the content of a run and executes the run again. */
-  const approve = async (order: RunOrder, definition: Definition, by: ReviewActor = EVA) => {
+  const approve = async (order: RunOrder, definition: Definition, by: ReviewActor = EVA, more: Insisting = {}) => {
     const { state } = await loadReview(reviews, order);
     const [seq, content] = [state.seq + 1, state.content ?? ''];
-    await reviews.append(order, seq, { type: 'approve', seq, at: clock.now(), by, content, reason: 'checked' });
+    const event = { type: 'approve', seq, at: clock.now(), by, content, reason: 'checked', ...more } as const;
+    await reviews.append(order, seq, event);
     return execute(order, definition);
   };
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DocketError, ERRORS, type ErrorCode, type ErrorJson } from '../../base/error.ts';
 import { epochMsSchema } from '../../base/time.ts';
 import { PRIORITIES } from '../../fetch/rate-limit/budget.ts';
+import { repeatsSchema } from '../../run/review/review-event.ts';
 import { REVIEW_PHASES } from '../../run/review/review-state.ts';
 import {
   type Cancellation,
@@ -35,7 +36,7 @@ const orderSchema = z.object({
   lateAfterMs: z.number().nonnegative().exactOptional(),
   asked: z.string().exactOptional(),
   again: z.literal(true).exactOptional(),
-  repeats: z.object({ run: z.string(), at: epochMsSchema }).exactOptional(),
+  repeats: repeatsSchema.exactOptional(),
   corrects: z.string().exactOptional(),
   traceparent: z.string().exactOptional(),
 });

@@ -116,6 +116,13 @@ export async function findReplaced(
   return snooze(clock.now() + SENDING_SNOOZE_MS, `${messages} of the replaced edition being sent`);
 }
 
+/** Marks a repeated copy. The pack of a value is one only if that pack was delivered before. */
+export function markRepeated(dataset: Dataset, repeats: RunOrder['repeats'] = []): Dataset {
+  const { desk } = dataset;
+  const earlier = repeats.find(({ packs }) => desk === undefined || packs?.includes(desk.slug));
+  return earlier === undefined ? dataset : { ...dataset, repeats: { run: earlier.run, at: isoInstant(earlier.at) } };
+}
+
 /**
  * Adds to a corrected edition's dataset what has changed and who receives it, and to a repeated copy which delivery it
  * repeats. Returns any other dataset unchanged. Snoozes as `findReplaced`.
@@ -127,9 +134,7 @@ export async function withCorrection(
   ports: Parameters<typeof findReplaced>[1],
 ): Promise<Outcome<Dataset>> {
   const { corrects, repeats } = order;
-  if (corrects === undefined) {
-    return done(repeats ? { ...dataset, repeats: { run: repeats.run, at: isoInstant(repeats.at) } } : dataset);
-  }
+  if (corrects === undefined) return done(markRepeated(dataset, repeats));
   const replaced = await findReplaced({ ...order, corrects }, ports);
   if (replaced.kind !== 'done') return replaced;
   const { figures, at, recipients, edition, automatic, byHand } = replaced.value;

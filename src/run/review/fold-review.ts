@@ -118,7 +118,9 @@ function follow(
     case 'approve': {
       const by = countedVoter(progress, event, inputs);
       if (by === undefined) return progress;
-      return { ...progress, approvals: [...progress.approvals, { by, at: event.at, reason: event.reason }] };
+      const { at, reason, repeats } = event;
+      const approval = { by, at, reason, ...(repeats && { repeats }) };
+      return { ...progress, approvals: [...progress.approvals, approval] };
     }
     case 'reject':
       if (inputs.approval !== undefined && voterOf(event.by, event.at, progress, inputs) === undefined) return progress;

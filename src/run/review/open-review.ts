@@ -54,6 +54,7 @@ export const orderOf = (order: RunOrder): RunOrder => ({
   ...(order.deadlineMs === undefined ? {} : { deadlineMs: order.deadlineMs }),
   ...(order.asked === undefined ? {} : { asked: order.asked }),
   ...(order.value === undefined ? {} : { value: order.value }),
+  ...(order.repeats === undefined ? {} : { repeats: order.repeats }),
   ...(order.corrects === undefined ? {} : { corrects: order.corrects }),
 });
 

@@ -12,6 +12,7 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE } from '../../i18n/messages.ts';
 import { withComments } from '../../render/figures/comments/printed-comments.ts';
 import type { Rendered } from '../../render/renderer.ts';
+import { markRepeated } from '../corrections/corrected-edition.ts';
 import { publishRun, type RenderInput, renderRun, revealOutputSecrets } from '../render-stage.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import { createManifest } from '../run-manifest.ts';
@@ -122,8 +123,9 @@ export async function publishReviewed(
 
 function withApproval(dataset: Dataset, { state, content }: ReviewedFigures): Dataset {
   if (state.approvals.length === 0) return dataset;
+  const { repeats } = state.approvals.findLast((approval) => approval.repeats) ?? {};
   return {
-    ...dataset,
+    ...markRepeated(dataset, repeats),
     approval: {
       by: state.approvals.map(({ by: { name, for: approver }, at }) => ({
         ...{ name, at: isoInstant(at) },

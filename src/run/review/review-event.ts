@@ -16,6 +16,15 @@ const actorSchema = z.object({
 });
 export type ReviewActor = Readonly<z.infer<typeof actorSchema>>;
 
+/**
+ * The deliveries that a run repeats, newest first; `at` in epoch ms. `packs`, in a report with `split`: the slugs of
+ * the values whose packs were delivered.
+ */
+export const repeatsSchema = z
+  .array(z.object({ run: z.string(), at: z.number(), packs: z.array(z.string()).readonly().exactOptional() }))
+  .readonly();
+export type Repeats = z.infer<typeof repeatsSchema>;
+
 const base = { seq: z.int().positive(), at: z.number(), by: actorSchema };
 
 /**
@@ -45,6 +54,7 @@ export const reviewEventSchema = z.discriminatedUnion('type', [
     reason: z.string(),
     /** The period is delivered again. Absent otherwise, and in older events. */
     again: z.literal(true).exactOptional(),
+    repeats: repeatsSchema.exactOptional(),
   }),
   z.object({
     ...base,

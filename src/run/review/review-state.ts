@@ -59,7 +59,10 @@ export interface ReviewState {
   /** Ids of sections that still need a comment. */
   readonly missingComments: readonly string[];
   /** Approvals of exactly this `content`, in order, by people who may approve. At most one for each seat and person. */
-  readonly approvals: readonly { readonly by: Voter; readonly at: number; readonly reason: string }[];
+  readonly approvals: readonly ({ readonly by: Voter } & Pick<
+    Extract<ReviewEvent, { type: 'approve' }>,
+    'at' | 'reason' | 'repeats'
+  >)[];
   readonly need: number;
   /** The delegations that count, oldest first, including ended ones. */
   readonly delegations: readonly Delegation[];

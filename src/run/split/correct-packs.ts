@@ -1,7 +1,7 @@
 import { done, type Outcome } from '../../base/outcome.ts';
 import { withComments } from '../../render/figures/comments/printed-comments.ts';
 import { compareEditions } from '../corrections/compare-editions.ts';
-import { findReplaced } from '../corrections/corrected-edition.ts';
+import { findReplaced, markRepeated } from '../corrections/corrected-edition.ts';
 import { editionSections } from '../corrections/edition-figures.ts';
 import { localeOf } from '../judged-dataset.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
@@ -11,7 +11,7 @@ import type { PackFigures, SplitFigures } from './frozen-split.ts';
 /**
  * Selects the packs of a corrected edition, and adds to each what has changed and who receives it. These are the packs
  * with material changes, and those whose delivery a person withdrew. A person who corrects more than figures sends
- * every pack that somebody has received. Returns any other run's packs unchanged. Each pack counts its own editions, so
+ * every pack that somebody has received. In any other run, marks the packs that are repeated copies. Each pack counts its own editions, so
  * that it reveals nothing about other packs. Snoozes as `findReplaced`.
  */
 export async function correctedPacks(
@@ -20,8 +20,14 @@ export async function correctedPacks(
   context: RunContext,
   ports: RunPorts,
 ): Promise<Outcome<SplitFigures>> {
-  const { corrects } = order;
-  if (corrects === undefined) return done(figures);
+  const { corrects, repeats } = order;
+  if (corrects === undefined) {
+    const packs = figures.packs.map((pack): PackFigures => {
+      const { dataset: read } = pack;
+      return { ...pack, dataset: read && (async (folder) => markRepeated(await read(folder), repeats)) };
+    });
+    return done({ ...figures, packs });
+  }
   const found = await findReplaced({ ...order, corrects }, ports);
   if (found.kind !== 'done') return found;
   const { figures: before, packs: replaced, byHand } = found.value;

@@ -12,7 +12,7 @@ import { type RunRecord, runNotFoundError, WAITING_STATES } from '../../run/run-
 import type { AuditEvent } from '../audit-log.ts';
 import { findFrozenDefinition } from '../definitions/frozen-definition.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import { type FindEarlierDelivery, repeatedDelivery } from '../runs/already-delivered.ts';
+import { type FindEarlierDelivery, findRepeated, repeatedDelivery } from '../runs/already-delivered.ts';
 import type { RunFile } from '../runs/run-file-reader.ts';
 import { checkComment, commentableSections, normalizeComment } from './comments.ts';
 import { carriedComments } from './comments-carried.ts';
@@ -229,9 +229,13 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         assertTakesEvents(before);
         const refusal = approvalRefusal(before, who, clock.now());
         if (refusal !== null) throw notAllowedError(run, 'approve', refusal);
-        const repeated = again ? undefined : await deliveredBefore(before, await figuresOf(before));
+        const figures = await figuresOf(before);
+        const repeated = again ? undefined : await deliveredBefore(before, figures);
         if (repeated !== undefined) throw repeated;
-        return { type: 'approve', at: clock.now(), by: who, content, reason, ...(again && { again: true as const }) };
+        const at = clock.now();
+        const rule = { find: findDelivered, now: at };
+        const repeats = again ? await findRepeated(before.record, figures.definition, rule) : {};
+        return { type: 'approve', at, by: who, content, reason, ...(again && { again: true as const }), ...repeats };
       });
       const view = await viewOf(review, by);
       const what = `content ${auditedContent(view, named)}${again ? ', to be delivered again' : ''}`;
@@ -252,12 +256,8 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       if (frozen) await reviews.open(refOf(order), openReviewText({ order, ...frozen }));
       const view = await viewOf(review, by);
       const { to, until, reason } = request;
-      await record(
-        'run.delegated',
-        view,
-        by,
-        `${to} for ${request.from ?? by.name}${until === undefined ? '' : ` until ${until}`}: ${reason}`,
-      );
+      const term = until === undefined ? '' : ` until ${until}`;
+      await record('run.delegated', view, by, `${to} for ${request.from ?? by.name}${term}: ${reason}`);
       return view;
     },
 

@@ -22,8 +22,9 @@ export interface ReportPeriod {
   readonly org: string;
   readonly report: string;
   readonly period: Period;
-  /** A run to ignore, usually the current one. */
+  /** A run to ignore, usually the current one; `except`: others to ignore. */
   readonly id?: string;
+  readonly except?: ReadonlySet<string>;
   /** With `split`: only the pack of this value counts. Absent: all packs do. */
   readonly value?: string | undefined;
 }
@@ -38,6 +39,8 @@ export interface EarlierDelivery {
   readonly sent: Readonly<Record<string, number>>;
   /** Deliveries that may have arrived, or whose kind of target is unknown. */
   readonly uncertain: number;
+  /** In a report with `split`: the slugs of the values whose packs were delivered, or may have been. */
+  readonly packs?: readonly string[];
 }
 
 /** The earlier delivery, as JSON in an `already_delivered` error. */
@@ -99,7 +102,15 @@ export function summarizeDeliveries(
     new Set(sent.flatMap((fact) => (fact.kind === kind ? [addressKey(fact.recipient) ?? fact.recipient] : []))).size;
   const counts = kinds.flatMap((kind) => (ofKind(kind) === 0 ? [] : [[kind, ofKind(kind)] as const]));
   const unknownKind = sent.filter(({ kind }) => kind === undefined).length;
-  return { run, period, at: last, sent: Object.fromEntries(counts), uncertain: unsure.length + unknownKind };
+  const packs = new Set([...sent, ...unsure].flatMap(({ target }) => target?.split(':')[1] ?? []));
+  return {
+    run,
+    period,
+    at: last,
+    sent: Object.fromEntries(counts),
+    uncertain: unsure.length + unknownKind,
+    ...(packs.size > 0 && { packs: [...packs] }),
+  };
 }
 
 /** Records per read. */
@@ -109,12 +120,12 @@ const PERIOD_MARGIN_MS = 2 * DAY_MS;
 
 /** Searches the records of the report's runs, newest first, back to the first day of the period. */
 export function findDeliveredInRecords({ runs, ledger }: Deployment): FindEarlierDelivery {
-  return async ({ id, org, report, period, value }) => {
+  return async ({ id, except, org, report, period, value }) => {
     const since = Date.parse(period.from) - PERIOD_MARGIN_MS;
     for (let after: RunCursor | undefined; ; ) {
       const page = await runs.list({ org, report, since, limit: RECORDS_PAGE_SIZE, ...(after && { after }) });
       for (const record of page) {
-        const counts = record.id !== id && record.deliver && record.state !== 'skipped';
+        const counts = record.id !== id && !except?.has(record.id) && record.deliver && record.state !== 'skipped';
         if (!counts || !isSamePeriod(record.period, period)) continue;
         const known = await readKnownDeliveries(record, ledger);
         const found = summarizeDeliveries(record.id, record.period, known, TARGETS, value);
@@ -142,8 +153,8 @@ const findDeliveredIn =
   (findRuns: FindArchivedRuns): FindEarlierDelivery =>
   async (query) => {
     for await (const { run, deliveries } of findRuns(query)) {
-      const found =
-        run === query.id ? undefined : summarizeDeliveries(run, query.period, deliveries, TARGETS, query.value);
+      if (run === query.id || query.except?.has(run)) continue;
+      const found = summarizeDeliveries(run, query.period, deliveries, TARGETS, query.value);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -189,20 +200,41 @@ interface RepeatRule {
  * follow this rule. It does not apply with `again`, without deliveries, or if all deliveries go to local directories.
  * Also throws the errors of `find`.
  *
- * @returns the delivery that `again` repeats; undefined if it cannot be determined
+ * @returns with `again`: as `findRepeated`
  */
 export async function assertNotDelivered(
   query: ReportPeriod & { readonly deliver: boolean },
-  definition: Pick<Definition, 'deliveries'>,
+  definition: Pick<Definition, 'deliveries' | 'split'>,
   { again, ...rule }: RepeatRule & { readonly again: boolean },
 ): Promise<Pick<RunOrder, 'repeats'>> {
-  if (again) {
-    const earlier = await findEarlier(query, definition, rule).catch(() => undefined);
-    return earlier === undefined ? {} : { repeats: { run: earlier.run, at: earlier.at } };
-  }
+  if (again) return findRepeated(query, definition, rule);
   const repeated = await repeatedDelivery(query, definition, rule);
   if (repeated !== undefined) throw repeated;
   return {};
+}
+
+/** The most runs whose packs a repeated run is compared with. */
+const MAX_REPEATED = 10;
+
+/**
+ * Finds the deliveries that a run with `again` repeats. In a report with `split`, each pack may have been delivered by
+ * another run. Incomplete if the archive cannot be read: somebody insists on this run.
+ */
+export async function findRepeated(
+  query: ReportPeriod & { readonly deliver: boolean },
+  definition: Pick<Definition, 'deliveries' | 'split'>,
+  rule: RepeatRule,
+): Promise<Pick<RunOrder, 'repeats'>> {
+  const most = definition.split === undefined || query.value !== undefined ? 1 : MAX_REPEATED;
+  const found = new Map<string, NonNullable<RunOrder['repeats']>[number]>();
+  while (found.size < most) {
+    const except = new Set(found.keys());
+    const earlier = await findEarlier({ ...query, except }, definition, rule).catch(() => undefined);
+    if (earlier === undefined) break;
+    const { run, at, packs } = earlier;
+    found.set(run, { run, at, ...(packs && { packs }) });
+  }
+  return found.size === 0 ? {} : { repeats: [...found.values()] };
 }
 
 /**

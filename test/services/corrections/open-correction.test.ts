@@ -1,5 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sha256 } from '../../../src/base/sha256.ts';
 import type { Definition } from '../../../src/definitions/schema/report-definition.ts';
 import { deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { parseFault } from '../../../src/sandbox/sandbox.ts';
@@ -41,7 +43,10 @@ test('a repeated run says so in its subject, its mail and its manifest, and keep
   const first = await harness.deliver(definition);
   const order = { ...(await harness.orderOf(definition, '2026-11-23T08:00:00.000Z')), again: true as const };
   isDone(
-    await harness.execute({ ...order, repeats: { run: first.id, at: Date.parse('2026-11-03T09:56:00Z') } }, definition),
+    await harness.execute(
+      { ...order, repeats: [{ run: first.id, at: Date.parse('2026-11-03T09:56:00Z') }] },
+      definition,
+    ),
   );
   const [one, , again] = await sentMail(harness);
   expect(again?.subject).toBe(`Repeated copy: ${one?.subject}`);
@@ -50,6 +55,43 @@ test('a repeated run says so in its subject, its mail and its manifest, and keep
   const names = (text = '') => text.match(/filename="?[^"\r\n]+/g);
   expect(names(again?.text)).toEqual(names(one?.text));
   expect((await harness.archive.peek(order))?.manifest.repeats).toMatchObject({ run: first.id });
+});
+
+test.each([
+  [false, 'partly_delivered', 'is refused, and the first file stays'],
+  [true, 'done', 'replaces the first file'],
+])('a repeated workbook in the same folder with overwrite: %s ends %s: it %s', async (overwrite, state) => {
+  const harness = await correctionsHarness();
+  const deliveries = [
+    { email: { to: ['mlro@acme.example'], attach: ['xlsx'] } },
+    { directory: { path: 'out', overwrite } },
+  ];
+  const definition = report({ deliveries, outputs: [{ format: 'xlsx' }] } as Partial<Definition>);
+  const first = await harness.deliver(definition);
+  const order = await harness.orderOf(definition, '2026-11-23T08:00:00.000Z');
+  const repeats = [{ run: first.id, at: Date.parse('2026-11-03T09:56:00Z') }];
+  expect(await harness.execute({ ...order, repeats }, definition)).toMatchObject({ value: { state } });
+  const out = join(harness.deployment.workingDirectory ?? '', 'out');
+  const names = (await readdir(out, { recursive: true })).filter((name) => name.endsWith('.xlsx'));
+  expect(names).toHaveLength(1);
+  const kept = overwrite ? order : first;
+  const published = (await harness.archive.peek(kept))?.manifest.files.find(({ format }) => format === 'xlsx');
+  expect(sha256(await readFile(join(out, names[0] ?? '')))).toBe(published?.sha256);
+});
+
+test('a run that was approved with `again` is marked as a repeated copy', async () => {
+  const harness = await correctionsHarness();
+  const approval = { by: ['eva'], need: 1, four_eyes: true, otherwise: 'hold' as const };
+  const definition = report({ approval });
+  const order = await harness.orderOf(definition);
+  expect(await harness.execute(order, definition)).toMatchObject({ value: { state: 'awaiting_approval' } });
+  const repeats = [{ run: 'f'.repeat(32), at: Date.parse('2026-11-03T09:56:00Z') }];
+  isDone(await harness.approve(order, definition, undefined, { again: true, repeats }));
+  for (const { subject, text } of await sentMail(harness)) {
+    expect(subject).toMatch(/^Repeated copy: /);
+    expect(text).toContain('Repeated copy, after the delivery of 3 November 2026');
+  }
+  expect((await harness.archive.peek(order))?.manifest).toMatchObject({ repeats: { run: 'f'.repeat(32) }, review: {} });
 });
 
 describe('a correction that a person opens', () => {

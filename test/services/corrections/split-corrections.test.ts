@@ -92,6 +92,30 @@ async function desksHarness() {
 const brief = (all: readonly { readonly to: string | undefined; readonly edition: string | null }[]) =>
   all.map(({ to, edition }) => [to, edition]);
 
+test('only the packs that were delivered before are marked as repeated copies, each with its own delivery', async () => {
+  const harness = await desksHarness();
+  const definition = report();
+  await harness.deliver(definition);
+  await harness.received();
+  const repeats = [
+    { run: 'b'.repeat(32), at: Date.parse('2026-11-05T09:00:00Z'), packs: [splitSlug('Retail')] },
+    { run: 'a'.repeat(32), at: Date.parse('2026-11-03T09:00:00Z'), packs: ['Retail', 'Merchants'].map(splitSlug) },
+  ];
+  const order = { ...(await harness.orderOf(definition, '2026-11-23T08:00:00.000Z')), repeats };
+  expect(await harness.execute(order, definition)).toMatchObject({ kind: 'done', value: { state: 'done' } });
+  const marks = (await harness.received()).map(({ to, all }) => [
+    to,
+    all.startsWith('Repeated copy: '),
+    /Repeated copy, after the delivery of (\d+)/.exec(all)?.[1],
+  ]);
+  expect(marks).toEqual([
+    [addressOf('Retail'), true, '5'],
+    [addressOf('Merchants'), true, '3'],
+    [addressOf('Marketplace'), false, undefined],
+    [addressOf('Partners'), false, undefined],
+  ]);
+});
+
 describe('a correction of a report with split', () => {
   test('goes to the desks whose figures have changed, and each desk has its own edition numbers', async () => {
     const harness = await desksHarness();

@@ -161,6 +161,10 @@ test('an approver sees what another run has delivered meanwhile, and must insist
   expect(await eventsOf(harness)).toEqual(['figures docket', 'approve https://id.example cfo']);
   const approved = await service.approve(RUN.id, content, 'x', MIA, true);
   expect(approved).toMatchObject({ state: { phase: 'ready' }, delivered: null });
+  expect(approved.state.approvals.map(({ repeats }) => repeats)).toEqual([
+    undefined,
+    [{ run: 'f'.repeat(32), at: Date.parse('2026-11-03') }],
+  ]);
   // A corrected edition goes to those who received the first one.
   const edition = awaitingRun({ id: 'e'.repeat(32), corrects: 'f'.repeat(32) });
   expect((await service.approve(edition.id, await harness.reviewed(edition), 'x', MIA)).state.phase).toBe('ready');

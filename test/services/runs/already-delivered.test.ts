@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/base/log.ts';
+import { splitSlug } from '../../../src/definitions/split.ts';
 import { type DeliveryState, deliveryId } from '../../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../../src/deliver/ledger/redis-ledger.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
@@ -89,7 +90,7 @@ describe('a request for a delivered period', () => {
     expect(await bench.runs.list({ report: 'told', limit: 10 })).toEqual(before);
     await expect(ask({ ...onDemand(report), deliver: false })).resolves.toMatchObject({ opened: true });
     await expect(ask({ ...onDemand(report), period: 'previous_day' })).resolves.toMatchObject({ opened: true });
-    const repeats = { run: record.id, at: MONDAY };
+    const repeats = [{ run: record.id, at: MONDAY }];
     await expect(ask({ ...onDemand(report), again: true })).resolves.toMatchObject({
       opened: true,
       record: { repeats },
@@ -99,6 +100,27 @@ describe('a request for a delivered period', () => {
     await expect(ask({ ...onDemand(report), period: { from: WEEK.from, to: WEEK.to } })).rejects.toMatchObject({
       code: 'already_delivered',
     });
+  });
+
+  it('with `again` names the runs that delivered packs of a report with split', async () => {
+    const [retail, merchants] = [splitSlug('Retail'), splitSlug('Merchants')];
+    const plain = reportTo('packs');
+    const split = { by: 'profile.group', to: { Retail: ['lead@acme.example'] }, others: 'skip' };
+    const report = { ...plain, definition: { ...plain.definition, split } } as typeof plain;
+    const { record: first } = await ask(onDemand(report));
+    const { record: second } = await ask({ ...onDemand(report), value: 'Retail', again: true });
+    expect(second.repeats, 'nothing was delivered before').toBeUndefined();
+    for (const slug of [retail, merchants]) await delivered(first, 'sent', `0-email:${slug}`);
+    await delivered(second, 'unknown', `0-email:${retail}`);
+    const ofAll = await ask({ ...onDemand(report), again: true });
+    const both = [
+      { run: second.id, at: MONDAY, packs: [retail] },
+      { run: first.id, at: MONDAY, packs: [retail, merchants] },
+    ];
+    expect(new Set(ofAll.record.repeats?.map(({ run }) => run))).toEqual(new Set(both.map(({ run }) => run)));
+    expect(ofAll.record.repeats).toEqual(expect.arrayContaining(both.map((each) => expect.objectContaining(each))));
+    const ofOne = await ask({ ...onDemand(report), value: 'Retail', again: true });
+    expect(ofOne.record.repeats).toHaveLength(1);
   });
 
   it.each(['unknown', 'sending'] as const)(
