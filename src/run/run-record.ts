@@ -51,6 +51,13 @@ export interface DecisionAuthor {
   readonly reason: string;
 }
 
+/** The author of Docket's own decisions. They count for limits, and are not in the audit log. */
+export const OWN_NAME = 'docket';
+
+/** The author of a person's decision, which is never taken for one of Docket. */
+export const authorName = (name: string, kind: 'shell' | 'token'): string =>
+  name.trim() === OWN_NAME ? `${name} (${kind})` : name;
+
 /** A person's decision about a run: why an ended run continues, or why a run was stopped. */
 export interface RunDecision extends DecisionAuthor {
   /**

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { sha256 } from '../../base/sha256.ts';
 import { DAY_MS } from '../../base/time.ts';
+import { authorName } from '../../run/run-record.ts';
 
 /** A viewer can read. An operator can also act. */
 export const TOKEN_ROLES = ['viewer', 'operator'] as const;
@@ -76,7 +77,13 @@ function verifyHash(
   const { name, role, orgs } = found;
   return {
     accepted: true,
-    principal: Object.freeze({ name, role, orgs, kind: 'token', subject: tokenSubject(name) }),
+    principal: Object.freeze({
+      name: authorName(name, 'token'),
+      role,
+      orgs,
+      kind: 'token',
+      subject: tokenSubject(name),
+    }),
     mark: tokenRefOf(found),
   };
 }

@@ -15,6 +15,7 @@ import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { type ActorFlags, readActor } from '../options/actor.ts';
 import { requireRunId } from '../options/run-id.ts';
+import { assertSees, signedInOperator } from '../options/sign-in.ts';
 import { timesFor } from '../terminal/local-times.ts';
 import { type Column, createPrinter } from '../terminal/print.ts';
 import { instantCell, stateCell } from '../terminal/table/cell.ts';
@@ -174,17 +175,20 @@ interface OpenFlags extends DecisionFlags {
   readonly definition?: DefinitionChoice;
 }
 
-/** Sends a corrected edition of a delivered run. */
+/** Sends a corrected edition of a delivered run, as the person of a token or as the user of the shell. */
 export async function open(text: string, flags: OpenFlags, io: CommandIo): Promise<void> {
   const print = createPrinter(io);
-  const { by, reason } = readActor(flags);
+  const { by: shell, reason } = readActor(flags);
   const comment = flags.commentFile === undefined ? undefined : await readCommentFile(flags.commentFile, io);
   const context = await createContext(io);
+  const principal = await signedInOperator(context, io);
+  const author = principal === undefined ? { by: shell } : { by: principal.name, subject: principal.subject };
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   await withDecisions(
     context,
     async ({ correctionService, runs }) => {
       const id = await requireRunId(text, runs);
+      if (principal !== undefined) await assertSees(principal, id, runs);
       const record = await runs.get(id);
       if (record === undefined) throw runNotFoundError(id);
       const { org, report } = record;
@@ -193,7 +197,7 @@ export async function open(text: string, flags: OpenFlags, io: CommandIo): Promi
         flags.definition === 'current'
           ? requireCurrent(await currentReport({ jobs: () => jobs, lastGood }, org, report))
           : undefined;
-      const opened = await correctionService.open({ id, org, report }, { reason, comment, definition }, { by });
+      const opened = await correctionService.open({ id, org, report }, { reason, comment, definition }, author);
       const { correction } = opened;
       const run = opened.record.id;
       if (flags.json) return print.printJson({ correction: correctionViewBody(correction), run });

@@ -13,7 +13,7 @@ import { createContext } from '../context.ts';
 import type { CommandIo } from '../io.ts';
 import { parseReason, readActorName } from '../options/actor.ts';
 import { requireRunId } from '../options/run-id.ts';
-import { assertSees, hasToken, signIn } from '../options/sign-in.ts';
+import { assertSees, signedInOperator, signIn } from '../options/sign-in.ts';
 import { createPrinter } from '../terminal/print.ts';
 
 interface SendFlags {
@@ -50,10 +50,7 @@ export async function send(text: string, flags: SendFlags, io: CommandIo): Promi
   const print = createPrinter(io);
   const reason = parseReason(flags.reason);
   const context = await createContext(io);
-  const principal = hasToken(context) ? await signIn(context, io) : undefined;
-  if (principal !== undefined && principal.role !== 'operator') {
-    throw new DocketError('auth.forbidden', 'This token is read-only.', { expected: 'a token with the role operator' });
-  }
+  const principal = await signedInOperator(context, io);
   const shell = readActorName();
   const author: Reviewer = principal ?? { name: shell, kind: 'shell', subject: `shell:${shell}` };
   await withRecipients(context, async (recipients, { runs }, jobs) => {

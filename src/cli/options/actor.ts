@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { stripInvisible } from '../../base/text/bidi.ts';
-import type { DecisionAuthor } from '../../run/run-record.ts';
+import { authorName, type DecisionAuthor } from '../../run/run-record.ts';
 import { invalidOption } from './option-parsers.ts';
 
 /** Flags of every command that decides. Author and reason are stored with the decision. */
@@ -22,14 +22,9 @@ export const readActor = ({ by, reason }: ActorFlags): DecisionAuthor => ({
 export const parseReason = (reason: string, option = '--reason'): string =>
   parseSingleLine(option, reason, MAX_REASON_LENGTH);
 
-/** The author of Docket's own decisions. They count for limits, and are not in the audit log. */
-export const OWN_NAME = 'docket';
-
 /** Only the author. Throws `usage.invalid` like `readActor`. */
-export const readActorName = (by: string = shellUser()): string => {
-  const name = parseSingleLine('--by', by, MAX_NAME_LENGTH);
-  return name === OWN_NAME ? `${name} (shell)` : name;
-};
+export const readActorName = (by: string = shellUser()): string =>
+  authorName(parseSingleLine('--by', by, MAX_NAME_LENGTH), 'shell');
 
 function parseSingleLine(option: string, text: string, maxLength: number): string {
   const trimmed = stripInvisible(text).trim();

@@ -38,6 +38,17 @@ export async function signIn({ config, clock, registerSecret }: AppContext, io: 
   );
 }
 
+/**
+ * The operator whose token is in `DOCKET_TOKEN`; undefined without one: the user of the shell decides. Throws as
+ * `signIn`, and `auth.forbidden` for a viewer.
+ */
+export async function signedInOperator(context: AppContext, io: CommandIo): Promise<Principal | undefined> {
+  if (!hasToken(context)) return undefined;
+  const principal = await signIn(context, io);
+  if (principal.role === 'operator') return principal;
+  throw new DocketError('auth.forbidden', 'This token is read-only.', { expected: 'a token with the role operator' });
+}
+
 /** Whether a command can sign in: `DOCKET_TOKEN` is set, or somebody can type a token. */
 export const hasToken = ({ config }: Pick<AppContext, 'config'>): boolean => config.DOCKET_TOKEN !== undefined;
 

@@ -54,7 +54,10 @@ A message that is being sent is finished first. Nothing more of the old edition 
 If the report has \`approval\`, the corrected edition waits for approval. A report and period can have only one correction in
 progress. It replaces a correction that Docket found and nobody has decided about.
 
-Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_SIGNING_KEY, LOG_LEVEL
+With DOCKET_TOKEN, the owner of the token opens the correction, and the run must belong to an organization of the token.
+Without it, the user of the shell does.
+
+Environment: REDIS_URL, DOCKET_ARCHIVE, DOCKET_JOBS, DOCKET_TOKEN, DOCKET_ADMIN_TOKENS, DOCKET_SIGNING_KEY, LOG_LEVEL
 
 Examples:
   docket corrections open 83b1c195 --reason "page 2 had the figures of September"

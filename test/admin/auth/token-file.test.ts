@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addToken, noTokens, readTokens, watchTokenFile } from '../../../src/admin/auth/token-file.ts';
-import { hashToken, newToken } from '../../../src/admin/auth/tokens.ts';
+import { createTokenVerifier, hashToken, newToken } from '../../../src/admin/auth/tokens.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { recordingLog } from '../../support/queue-harness.ts';
 
@@ -28,6 +28,14 @@ describe('the file of tokens', () => {
     expect(await readTokens(path)).toEqual([
       { name: 'ci', sha256: hashToken(token), role: 'operator', orgs: ['acme'], expires: '2027-01-31' },
     ]);
+  });
+
+  it('never lets a token decide under the name of Docket itself', async () => {
+    const { token, sha256 } = newToken();
+    const entries = async () => [{ name: 'docket', sha256, role: 'operator' as const, orgs: '*' as const }];
+    expect(await createTokenVerifier(entries, Date.now).verify(token)).toMatchObject({
+      principal: { name: 'docket (token)', subject: 'token:docket' },
+    });
   });
 
   it('keeps its comments and its entries when one is added', async () => {

@@ -81,6 +81,23 @@ describe('review commands', () => {
   const codeOf = ({ stdout }: { readonly stdout: string }) =>
     z.object({ error: z.looseObject({ code: z.string() }) }).parse(JSON.parse(stdout)).error.code;
 
+  test('correct and send to somebody only within the organizations of the token, and as an operator', async () => {
+    await open();
+    const why = ['--reason', 'wrong figures', '--json'];
+    const jobs = { env: { DOCKET_JOBS: await mkdtemp(join(folder, 'jobs-')) } };
+    for (const command of [
+      ['corrections', 'open', run.id, ...why],
+      ['deliveries', 'send', run.id, '--to', 'board@acme.example', ...why],
+    ]) {
+      expect(codeOf(await docket('rival', command, jobs)), command[0]).toBe('run.not_found');
+      expect(codeOf(await docket('mia', command, jobs)), command[0]).toBe('auth.forbidden');
+      // The run was never delivered, so nobody can correct or send it.
+      expect(codeOf(await docket('anna', command, jobs)), command[0]).not.toMatch(/^(auth|run.not_found)/);
+    }
+    const unnamed = { env: { DOCKET_TOKEN: newToken().token, ...jobs.env } };
+    expect(codeOf(await docket(undefined, ['corrections', 'open', run.id, ...why], unnamed))).toBe('auth.invalid');
+  });
+
   test('let different people comment, delegate and approve with their tokens', async () => {
     await open();
     const note = join(folder, 'note.md');
