@@ -14,7 +14,7 @@ import { folderFor } from './delivery-case.ts';
 /** A deployment with a folder and the tests' Redis under a separate prefix. It is removed after the test. */
 export async function testDeployment(
   given: Partial<Pick<Deployment, 'clock' | 'log' | 'orgs' | 'prefix'>> & { readonly folder?: string } = {},
-): Promise<Deployment & { readonly folder: string }> {
+): Promise<ReturnType<typeof openDeployment> & { readonly folder: string }> {
   const { clock = systemClock, log = silentLog, orgs, prefix = `{test-${randomUUID()}}` } = given;
   const folder = given.folder ?? (await folderFor(onTestFinished));
   const config = readConfig({ DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href });

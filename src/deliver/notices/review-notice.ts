@@ -31,8 +31,8 @@ export type ReviewNews =
   | { readonly kind: 'incomplete' }
   /** To an approver. `due`: epoch ms; null without a deadline. */
   | ({ readonly kind: 'approval'; readonly need: number; readonly due: number | null } & ForDeputies)
-  /** To an approver, once `due` has passed. */
-  | ({ readonly kind: 'reminder'; readonly need: number; readonly due: number } & ForDeputies)
+  /** To an approver, once `due` has passed, or without a deadline after a week. */
+  | ({ readonly kind: 'reminder'; readonly need: number; readonly due: number | null } & ForDeputies)
   /** To an approver: somebody wants to send the approved report to another address. */
   | ({
       readonly kind: 'recipient';
@@ -122,7 +122,7 @@ function textOf(news: ReviewNews, content: ReviewNoticeContent, notice: Words['n
     case 'reminder':
       return {
         lead: notice.stillWaits(news.need),
-        groups: [{ heading: notice.deadlineWas, lines: [instant(news.due)] }, review],
+        groups: [...(news.due === null ? [] : [{ heading: notice.deadlineWas, lines: [instant(news.due)] }]), review],
       };
     case 'recipient':
       return {

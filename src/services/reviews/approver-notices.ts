@@ -84,8 +84,10 @@ export function createReviewNotices(deployment: Deployment, { mailOf, circuit, o
     send: async (review: NoticeReview): Promise<boolean> => {
       let settled = true;
       for (const notice of dueNotices(review)) {
-        // A notice about an outdated state is useless, and must not keep the review open either.
-        if (clock.now() - notice.at > MAX_NOTICE_AGE_MS && notice.news.kind !== 'approval') continue;
+        // A notice about an outdated state is useless, and must not keep the review open either. While the review waits
+        // for approval, it is open anyway.
+        const isCurrent = notice.news.kind === 'approval' || notice.news.kind === 'reminder';
+        if (clock.now() - notice.at > MAX_NOTICE_AGE_MS && !isCurrent) continue;
         try {
           settled = (await sendOne(review, notice)) && settled;
         } catch (thrown) {

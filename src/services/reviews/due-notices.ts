@@ -10,7 +10,7 @@ import type { ReviewActor, ReviewEvent } from '../../run/review/review-event.ts'
 import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunOrder } from '../../run/run-record.ts';
-import type { ReviewDeadline } from './review-deadlines.ts';
+import { type ReviewDeadline, weeklyReminders } from './review-deadlines.ts';
 import { reviewersOf } from './review-view.ts';
 
 /** The author of what Docket itself does. */
@@ -98,10 +98,10 @@ function toApprovers(scope: NoticeScope, at: number, round: number): DueNotice[]
     const due = deadline?.due ?? null;
     const news = { need, ...deputy };
     const first = { key: `approve ${round} ${content}`, at, news: { kind: 'approval', due, ...news } } as const;
-    if (deadline === undefined || deadline.reminders === 0) return first;
+    const { reminders, remindedAt } = deadline ?? weeklyReminders(at, now);
+    if (reminders === 0) return first;
     // Only the last reminder: after an outage, nobody should get all of them at once.
-    const key = `remind ${content} ${deadline.reminders}`;
-    return { key, at: deadline.remindedAt, news: { kind: 'reminder', due: deadline.due, ...news } };
+    return { key: `remind ${content} ${reminders}`, at: remindedAt, news: { kind: 'reminder', due, ...news } };
   });
 }
 

@@ -6,7 +6,7 @@ import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { ApprovalSpec } from '../../definitions/schema/review.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 
-/** Most reminders after the deadline. */
+/** Most reminders of approvers. */
 const MAX_REMINDERS = 5;
 
 export interface ReviewDeadline {
@@ -75,4 +75,11 @@ export function businessDeadline(
   }
   const [end = (day + 1) * DAY_MS] = localToInstants((day + 1) * DAY_MS, offsetAt, false);
   return end;
+}
+
+/** The reminders of an approval without `within`: one each week while it waits. @param since epoch ms, as `now` */
+export function weeklyReminders(since: number, now: number): Pick<ReviewDeadline, 'reminders' | 'remindedAt'> {
+  const weeks = Math.max(0, Math.floor((now - since) / (7 * DAY_MS)));
+  const reminders = Math.min(weeks, MAX_REMINDERS);
+  return { reminders, remindedAt: since + reminders * 7 * DAY_MS };
 }

@@ -177,6 +177,29 @@ test('after the deadline approvers are reminded on each of five business days', 
   expect(reminded).toEqual(['2026-11-23', '2026-11-24', '2026-11-25', '2026-11-26', '2026-11-27']);
 });
 
+test('without a deadline approvers are reminded each week, five times, while the review waits', async () => {
+  const review = await reviewOf({ by: ['mlro'] });
+  review.append(figures(0));
+  expect((await review.told()).to).toEqual(['ann@acme.example Approval needed']);
+  const reminded: number[] = [];
+  for (let day = 1; day < 60; day += 1) {
+    review.at(FRIDAY + day * DAY_MS + 10 * HOUR_MS);
+    for (const { to, subject, text } of (await review.told()).mails) {
+      expect(`${to} ${subject}`).toMatch(/^ann@acme\.example Reminder, approval needed/);
+      expect(text).not.toContain('2026 (Europe/Zurich)');
+      reminded.push(day);
+    }
+  }
+  expect(reminded).toEqual([7, 14, 21, 28, 35]);
+});
+
+test('an approver gets the last reminder, however late it can be sent', async () => {
+  const review = await reviewOf({ by: ['mlro'], within: '1bd' });
+  review.append(figures(0));
+  review.at(FRIDAY + 30 * DAY_MS);
+  expect((await review.told()).to).toEqual(['ann@acme.example Reminder, approval needed']);
+});
+
 test('missing comments are reported to the owner, and valid rejections also to the person who triggered the run', async () => {
   const review = await reviewOf({ by: ['mlro', 'head'] }, [{ id: 'onboarding', required: true }]);
   review.append(figures(0));
