@@ -4,7 +4,7 @@ import type { Access } from '../../../src/admin/access/access.ts';
 import { DocketError } from '../../../src/base/error.ts';
 import { createToken } from '../../support/authenticated-app.ts';
 import { openPage } from '../../support/open-page.ts';
-import { corrections, correctionView, done, running } from '../../support/page-data.ts';
+import { corrections, correctionView, deliveries, done, running } from '../../support/page-data.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
 const anna = createToken('anna');
@@ -56,6 +56,17 @@ describe('the pages of corrections', () => {
     const unreachable = new DocketError('archive.unreachable', 'no answer');
     const browser = await enter({ ...open, corrections: () => Promise.reject(unreachable) });
     expect((await browser.send('GET', `/runs/${done.id}`)).status).toBe(200);
+  });
+
+  it.each(['0-email', '0-email:retail-1f0e'])('can be opened from a run that %s has delivered', async (target) => {
+    const rows = deliveries.slice(0, 1).map((row) => ({ ...row, run: done.id, target, state: 'sent' as const }));
+    const access: Partial<Access> = { deliveries: async () => ({ deliveries: rows, next: null }) };
+    const form = new RegExp(`<form[^>]*action="/runs/${done.id}/correct"`);
+    expect(await show(`/runs/${done.id}`, access)).toMatch(form);
+    expect(await show(`/runs/${done.id}`, access, ben.token)).not.toMatch(form);
+    expect(await show(`/runs/${done.id}`, { deliveries: async () => ({ deliveries: [], next: null }) })).not.toMatch(
+      form,
+    );
   });
 
   it('show each changed figure before and after with its unit, and who received it', async () => {

@@ -57,7 +57,9 @@ export const ApproveForm = ({ layout, run, content, delivered, refused }: Approv
         value={rejected?.values.reason ?? ''}
         aria-describedby={rejected === undefined ? undefined : 'approve-error'}
       />
-      <p class="hint">The note is recorded and not printed. The pack names you as approver.</p>
+      <p class="hint">
+        The note is recorded and not printed. The pack names you as approver, and for whom if you are a deputy.
+      </p>
       <button type="submit" class="primary">
         Approve
       </button>

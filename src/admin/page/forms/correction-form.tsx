@@ -22,7 +22,8 @@ export const CorrectionForm = ({ layout, record, deliveries, refused }: Correcti
   const rows = deliveries.filter(isReportDelivery);
   const received = rows.filter(({ state }) => ARRIVED.has(state)).length;
   const open = rows.filter(({ state }) => state === 'pending' || state === 'refused').length;
-  if (!canAct(layout) || received === 0 || rows.some(({ target }) => isSplitTarget(target))) return null;
+  if (!canAct(layout) || received === 0) return null;
+  const isSplit = rows.some(({ target }) => isSplitTarget(target));
   const values = refused?.action === action ? refused.values : {};
   return (
     <div class="actions" id="correct" data-live>
@@ -34,11 +35,20 @@ export const CorrectionForm = ({ layout, record, deliveries, refused }: Correcti
         label="Send a corrected edition"
         question="What was wrong? The first page prints it."
       >
-        <p>
-          New figures are fetched. The edition goes to {formatCounted(received, 'recipient')} of this run, marked as
-          corrected{open === 0 ? '' : `, and without the mark to ${open} who did not get this run`}. Nobody else gets
-          it. Nothing more of this run is sent. If the report has an approval, the edition waits for it.
-        </p>
+        {isSplit ? (
+          <p>
+            New figures are fetched. Packs with changed figures go to those who have them, marked as corrected. All
+            packs do if none has changed, or with a comment or the current definition. Nothing more of this run is sent.
+            If the report has an approval, the edition waits for it. Each pack prints the reason and the comment: name no value in
+            them.
+          </p>
+        ) : (
+          <p>
+            New figures are fetched. The edition goes to {formatCounted(received, 'recipient')} of this run, marked as
+            corrected{open === 0 ? '' : `, and without the mark to ${open} who did not get this run`}. Nobody else gets
+            it. Nothing more of this run is sent. If the report has an approval, the edition waits for it.
+          </p>
+        )}
         <label for="correction-comment">Comment (optional)</label>
         <textarea id="correction-comment" name="comment" rows={4} maxlength={MAX_COMMENT_LENGTH}>
           {values.comment ?? ''}

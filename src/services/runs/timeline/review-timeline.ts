@@ -46,7 +46,7 @@ function stepsOf(event: ReviewEvent, isFirst: boolean): readonly ReviewStep[] {
       return [{ text, detail: event.reason, by, at, outcome: event.admitted ? 'ok' : 'failed' }];
     }
     case 'delegate':
-      return [{ text: `${event.to} named deputy of ${event.from}`, detail: event.reason, by, at, outcome: 'ok' }];
+      return [{ text: `Deputy named: ${event.to} for ${event.from}`, detail: event.reason, by, at, outcome: 'ok' }];
     case 'release':
     case 'cancel':
     case 'seal':

@@ -207,7 +207,7 @@ const Facts = ({ view: { state, due, reviewers, sections, delivered }, zone, now
                 </>
               )}{' '}
               <span class="muted wrap">
-                {by.name}: {reason}
+                named by {by.name}: {reason}
               </span>
             </span>
           ))}
