@@ -1,4 +1,5 @@
 import { addressKey } from '../../definitions/allow-lists/recipients.ts';
+import { positionedSource } from '../../definitions/load/load-definitions.ts';
 import { locate, type SourceFile } from '../../definitions/yaml/source-file.ts';
 import type { RunIdLookup } from '../../queue/runs/run-ids.ts';
 import type { ReadingSummary } from '../../queue/schedules/reading-index.ts';
@@ -120,7 +121,7 @@ export function recipientsAccess(services: Services, principal: Principal) {
       const run = await getVisibleRun(services, principal, id);
       assertOperator(principal);
       const added = await services.recipients.send(run.id, request, reason, author);
-      const source = services.jobs().sources.get(`${run.org}/${run.report}`);
+      const source = positionedSource(services.jobs(), `${run.org}/${run.report}`);
       return { ...added, line: recipientLine(source, request, added.delivery.target) ?? null };
     },
 

@@ -11,7 +11,7 @@ import { closestMatches } from '../diagnostics/suggest.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import type { PartialValue } from '../yaml/check-schema.ts';
-import type { SourceFile } from '../yaml/source-file.ts';
+import { parseYamlDocument, type SourceFile } from '../yaml/source-file.ts';
 import { listDirectory, readdir, realpath } from './files.ts';
 import {
   definitionPaths,
@@ -50,6 +50,20 @@ export interface Definitions {
   readonly partialReports?: ReadonlyMap<string, PartialValue<Definition>>;
   /** Used by the next reload. */
   readonly lastKnownGood: LastKnownGood;
+}
+
+/**
+ * The file of a report or organization with the positions of its values. A running process keeps only the text, and
+ * parses it again here, unless the file has errors.
+ */
+export function positionedSource(
+  { sources, reports, orgs, usingLastKnownGood }: Omit<Definitions, 'lastKnownGood'>,
+  name: string,
+): SourceFile | undefined {
+  const source = sources.get(name);
+  const isValid = (reports.has(name) || orgs.has(name)) && !usingLastKnownGood.has(name);
+  if (source === undefined || source.tree !== undefined || !isValid) return source;
+  return parseYamlDocument(source.file, source.text).source;
 }
 
 export interface LoadOptions {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { addressKey, canonicalDomain } from '../../definitions/allow-lists/recipients.ts';
-import type { Definitions } from '../../definitions/load/load-definitions.ts';
+import { type Definitions, positionedSource } from '../../definitions/load/load-definitions.ts';
 import { positionOf, type SourceFile, type SourceNode, type ValuePath } from '../../definitions/yaml/source-file.ts';
 
 /** A place in the definitions where an address occurs. */
@@ -23,16 +23,23 @@ export type Mention = z.infer<typeof mentionSchema>;
  */
 export async function findMentions(
   address: string,
-  { folder, sources, reports }: Pick<Definitions, 'folder' | 'sources' | 'reports'>,
+  jobs: Definitions,
   orgs: readonly string[] | '*',
 ): Promise<readonly Mention[]> {
   const key = addressKey(address.trim());
   if (key === undefined) return [];
-  const domain = key.slice(key.lastIndexOf('@') + 1);
+  const [local, domain] = [key.slice(0, key.lastIndexOf('@')), key.slice(key.lastIndexOf('@') + 1)];
+  const isNamedIn = (people: readonly string[]): boolean => people.some((each) => addressKey(each) === key);
   const found: Mention[] = [];
-  for (const [name, source] of sources) {
+  for (const [name, { text: file }] of jobs.sources) {
     const [org = '', report = null] = name.split('/');
     if (orgs !== '*' && !orgs.includes(org)) continue;
+    const { to = {} } = jobs.reports.get(name)?.split ?? {};
+    const listed = typeof to === 'string' ? [] : Object.entries(to).filter(([, people]) => isNamedIn(people));
+    // Parsing takes longer than this comparison. `org.yaml` may allow the whole domain, in any spelling.
+    if (report !== null && listed.length === 0 && !file.toLowerCase().includes(local)) continue;
+    const source = positionedSource(jobs, name);
+    if (source === undefined) continue;
     for (const { path, text, offset } of scalarsOf(source.tree, source)) {
       const isNamed = text.includes('@')
         ? addressKey(text) === key
@@ -41,12 +48,9 @@ export async function findMentions(
       if (isNamed) found.push({ org, report, file: source.file, line, field: fieldText(path) });
     }
     const list = source.tree?.fields?.get('split')?.value?.fields?.get('to')?.value;
-    const { to = {} } = reports.get(name)?.split ?? {};
-    if (list === undefined || list.fields !== undefined || typeof to === 'string') continue;
-    const file = scalarText(list, source);
-    for (const [value, people] of Object.entries(to)) {
-      if (!people.some((each) => addressKey(each) === key)) continue;
-      const path = join(folder, org, file);
+    if (list === undefined || list.fields !== undefined) continue;
+    const path = join(jobs.folder, org, scalarText(list, source));
+    for (const [value] of listed) {
       found.push({ org, report, file: path, line: await lineOf(path, value, key), field: value });
     }
   }

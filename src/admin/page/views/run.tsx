@@ -10,7 +10,7 @@ import { FileList, type RunFilesView } from '../components/file-list.tsx';
 import { formatCounted, formatElapsed, formatInteger } from '../components/format-numbers.ts';
 import { EmptyState, Fact, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReviewPanel } from '../components/review/review-panel.tsx';
-import { elapsedText, RunProgressBar, reportPath, runZone, triggerText } from '../components/run-table.tsx';
+import { elapsedText, RunLink, RunProgressBar, reportPath, runZone, triggerText } from '../components/run-table.tsx';
 import { RunTimeline } from '../components/run-timeline.tsx';
 import { LateBadge, RUN_STATE_LABELS, StatusBadge, StatusCountBadges } from '../components/status-badge.tsx';
 import { RelativeTime, Timestamp } from '../components/time.tsx';
@@ -291,6 +291,20 @@ const Facts = ({ record, now, zone }: { readonly record: RunRecord; readonly now
     {/^(trigger|correction):/.test(record.slot) ? null : (
       <Fact name="Slot">
         <Timestamp at={Date.parse(record.slot)} zone={zone} />
+      </Fact>
+    )}
+    {record.corrects === undefined ? null : (
+      <Fact name="Corrects">
+        <RunLink run={{ id: record.corrects }} />
+      </Fact>
+    )}
+    {record.repeats === undefined ? null : (
+      <Fact name="Repeats">
+        {record.repeats.map(({ run }) => (
+          <>
+            <RunLink run={{ id: run }} />{' '}
+          </>
+        ))}
       </Fact>
     )}
     <TimeFact name="Created" at={record.createdAt} zone={zone} />

@@ -87,7 +87,7 @@ export const ReceivedTable = ({ deliveries, caption, now, showRecipient, pick = 
 /** `E-mail with xlsx, pdf`. */
 function contentText(content: DeliveredContent | null): string {
   if (content === null) return 'Delivery';
-  if (content.kind === 'notice') return 'Notice to the owner';
+  if (content.kind === 'notice') return 'Notice';
   const formats = content.formats.join(', ');
   if (content.kind === 'files') return formats === '' ? 'Files' : `Files: ${formats}`;
   return formats === '' ? 'E-mail without files' : `E-mail with ${formats}`;

@@ -69,7 +69,7 @@ const CorrectionTable = ({ corrections, zones, caption, live }: TableProps) => (
           <ReportLink {...run} />
         </td>
         <td data-name="Changes">
-          <a href={correctionPath(id)}>{byHand === undefined ? formatCounted(material, 'figure') : 'by hand'}</a>
+          <a href={correctionPath(id)}>{byHand === undefined ? formatCounted(material, 'figure') : 'by\u00a0hand'}</a>
           {total === material ? null : <small> {formatCounted(total - material, 'smaller change')}</small>}
         </td>
         <td data-name="Found">
