@@ -112,8 +112,6 @@ test('the deny list of the deployment is hidden from tokens of some organization
   for (const as of ['own', 'rival'] as const) {
     expect((await call(as, 'GET', '/api/denied')).status).toBe(404);
     expect((await call(as, 'POST', '/api/denied', { list: 'ana@acme.example', reason })).status).toBe(404);
-    expect((await call(as, 'POST', '/api/denied/remove', { list: 'ana@acme.example', reason })).status).toBe(
-      404,
-    );
+    expect((await call(as, 'POST', '/api/denied/remove', { list: 'ana@acme.example', reason })).status).toBe(404);
   }
 });

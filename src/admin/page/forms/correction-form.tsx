@@ -39,8 +39,8 @@ export const CorrectionForm = ({ layout, record, deliveries, refused }: Correcti
           <p>
             New figures are fetched. Packs with changed figures go to those who have them, marked as corrected. All
             packs do if none has changed, or with a comment or the current definition. Nothing more of this run is sent.
-            If the report has an approval, the edition waits for it. Each pack prints the reason and the comment: name no value in
-            them.
+            If the report has an approval, the edition waits for it. Each pack prints the reason and the comment: name
+            no value in them.
           </p>
         ) : (
           <p>
