@@ -48,7 +48,7 @@ test('a record that moved to the next page because the list grew is shown once, 
   expect(notesIn(listTable(SECTION, answer))).toEqual([
     {
       code: 'count_changed',
-      text: 'The list changed while it was read (it said 3, then 4); 3 records were seen.',
+      text: 'The list changed while it was read (it announced 3, then 4); 3 records were read.',
       incomplete: true,
     },
   ]);

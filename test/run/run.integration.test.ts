@@ -157,7 +157,7 @@ describe('a run, from its definition to its receipts', () => {
     expect(message.attachments.filter(({ related }) => !related).map(({ filename }) => filename)).toEqual([
       'Weekly KPIs 2026-W46.xlsx',
     ]);
-    expect(message.text).toContain('made at 08:00, only on Monday (Europe/Zurich).');
+    expect(message.text).toContain('created at 08:00, only on Monday (Europe/Zurich).');
     expect(message.text).not.toContain('somebody asked');
   });
 
@@ -168,7 +168,7 @@ describe('a run, from its definition to its receipts', () => {
     const message = await PostalMime.parse(await readFile(join(folder, 'mailbox', file)));
     expect(message.text).toContain('Montag, 9. – Sonntag, 15. November 2026');
     expect(message.text).toContain('nach Zeitplan erstellt: um 08:00, jeden Montag (Europe/Zurich).');
-    expect(message.text).not.toMatch(/previous period|still running|You get this mail/);
+    expect(message.text).not.toMatch(/previous period|still running|You receive this e-mail/);
   });
 
   test('records targets, statuses and headlines in the manifest, and judges conditions by them', async () => {

@@ -25,7 +25,7 @@ export const RECIPES = {
   },
   backlog: {
     title: 'Compliance backlog',
-    summary: 'open work as of now, each business day at seven',
+    summary: 'open work as of now, on weekdays at seven',
   },
   desks: {
     title: 'Compliance by desk',

@@ -28,7 +28,7 @@ export const destinationsSchema = z
       .describe('Folders of this machine, with all folders below them; from where Docket was started.'),
   })
   .describe(
-    'The only places that reports may be delivered to, beside e-mail. Absent: any, unless DOCKET_REQUIRE_DESTINATIONS=on.',
+    'The only places that reports may be delivered to, besides e-mail. Absent: any, unless DOCKET_REQUIRE_DESTINATIONS=on.',
   );
 export type Destinations = z.infer<typeof destinationsSchema>;
 
@@ -67,7 +67,7 @@ function unlistedRefusal(
     message: 'a destination outside the allow-list',
     expected: `one of destinations.${kind} of the organization`,
     got,
-    next: `correct it, or have it added to destinations.${kind} in the organization's org.yaml`,
+    next: `correct it, or ask for it to be added to destinations.${kind} in the organization's org.yaml`,
   };
 }
 

@@ -157,7 +157,7 @@ const RULES: Readonly<Record<Rule, Pick<SecretRefusal, 'message' | 'expected' | 
   unlisted: {
     message: 'a secret outside the allow-list',
     expected: 'one of "secrets" of the organization',
-    next: "correct it, or have it added to secrets in the organization's org.yaml",
+    next: "correct it, or ask for it to be added to secrets in the organization's org.yaml",
   },
   outside: {
     message: 'a secret file outside the folders for secrets',

@@ -174,7 +174,7 @@ export const splitRecipientWarnings = (
               code: 'recipient.not_allowed',
               expected: "one of the organization's recipients",
               got: describeValue(address),
-              next: "remove it, or have it added to recipients in the organization's org.yaml: until then its pack is not sent",
+              next: "remove it, or ask for it to be added to recipients in the organization's org.yaml: until then its pack is not sent",
             },
       );
 

@@ -42,9 +42,9 @@ export async function loadTargets(
   if (isReport || (wasReport && value === undefined)) {
     warnings.push(
       diagnosticAt(source, ['sections'], {
-        expected: 'a report under another name: targets.yaml holds the targets of the organization',
+        expected: 'a report under another name: targets.yaml contains the targets of the organization',
         got: 'one with "sections", which is read as the report "targets"',
-        next: 'rename the file, if the organization is to have targets',
+        next: 'rename the file if the organization needs targets',
       }),
     );
     return { kind: 'report' };

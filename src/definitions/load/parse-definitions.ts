@@ -107,7 +107,7 @@ function recipientDiagnostics(
         message: 'a recipient outside the allow-list',
         expected: "one of the organization's recipients",
         got: describeValue(address),
-        next: "remove it, or have it added to recipients in the organization's org.yaml",
+        next: "remove it, or ask for it to be added to recipients in the organization's org.yaml",
       });
     });
   });

@@ -64,7 +64,7 @@ export const scheduleSchema = z
     prepare: durationSchema('seconds, or a number with its unit such as 30m or 2h; from 1m to 24h', MINUTE_S, DAY_S)
       .optional()
       .describe(
-        'Makes the calls of a slot up to this time before it, as soon as the days that they ask for are complete (`data_ready` in org.yaml). The run itself begins at its slot. Shorter than the time between two slots.',
+        'Makes the calls of a slot up to this time before it, as soon as their days are complete (`data_ready` in org.yaml). The run itself begins at its slot. Shorter than the time between two slots.',
       ),
     late_after: durationSchema('seconds, or a number with its unit such as 30m or 2h; from 1m to 24h', MINUTE_S, DAY_S)
       .optional()

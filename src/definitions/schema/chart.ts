@@ -22,7 +22,7 @@ export const chartSchema = z
         series: metricIds.optional().describe('Metrics of the section to draw, in this order; absent: all.'),
         secondary: metricIds
           .optional()
-          .describe('Those of them on the second axis, as lines; absent: a second unit has the second axis.'),
+          .describe('Metrics on the second axis, as lines; absent: those of a second unit.'),
         axes: z
           .strictObject({ primary: titleSchema.optional(), secondary: titleSchema.optional() })
           .optional()

@@ -25,7 +25,7 @@ export const layoutFields = {
     .max(MAX_GROUPS)
     .optional()
     .describe(
-      'Of a scorecard: its metrics under subheadings. Metrics that are only in `metrics` come first, without one.',
+      'Scorecard only: its metrics under subheadings. Metrics that are only in `metrics` come first, without one.',
     ),
   trend: z
     .int()
@@ -33,20 +33,20 @@ export const layoutFields = {
     .max(MAX_TREND)
     .optional()
     .describe(
-      "Of a scorecard: the last figures of each metric as a small chart, this many days, weeks or months, whichever the section's period is made of; the last one ends with the period.",
+      "Scorecard only: a small chart of the last figures of each metric, this many days, weeks or months, whichever the section's period consists of; the last one ends with the period.",
     ),
   top: z
     .int()
     .min(1)
     .max(MAX_TOP)
     .optional()
-    .describe(`Of exceptions: rows shown at most; ${DEFAULT_TOP} when absent. All rows are in the CSV file.`),
+    .describe(`Exceptions only: maximum number of rows; ${DEFAULT_TOP} when absent. All rows are in the CSV file.`),
   worst: z
     .int()
     .min(1)
     .max(MAX_TOP)
     .optional()
-    .describe('Of exceptions, in place of `top`: so many of the worst judged rows, whatever their status.'),
+    .describe('Exceptions only, instead of `top`: this many of the worst judged rows, whatever their status.'),
   print: z.boolean().optional().describe('false keeps the section in the workbook and leaves it out of print and PDF.'),
 } as const;
 

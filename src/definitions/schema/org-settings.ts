@@ -139,7 +139,7 @@ export const orgFileSchema = z.strictObject({
   data_ready: durationSchema('seconds, or a number with its unit such as 70m or 3h; at most 24h', 0, MAX_DATA_READY_S)
     .optional()
     .describe(
-      `How long after a day ends its figures are complete at the service. Calls with \`prepare\` are not made before. ${DEFAULT_DATA_READY} by default: the service may serve an answer for an hour.`,
+      `How long after a day ends its figures are complete at the service. Calls with \`prepare\` are not made before. ${DEFAULT_DATA_READY} by default: the service may return a cached response for an hour.`,
     ),
   units: unitsSchema.optional(),
   labels: labelsSchema.optional(),
@@ -149,7 +149,7 @@ export const orgFileSchema = z.strictObject({
     .max(50, 'a whole number from 2 to 50')
     .optional()
     .describe(
-      `Ratios and durations of fewer cases are grey and show their number; changes of fewer are not judged. ${DEFAULT_SMALL} by default.`,
+      `Ratios and durations with fewer cases are grey and show the number of cases; changes with fewer cases are not judged. ${DEFAULT_SMALL} by default.`,
     ),
   bases: z
     .record(lineSchema(200), lineSchema(200))

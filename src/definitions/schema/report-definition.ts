@@ -40,7 +40,7 @@ export function createReportSchema(kinds: DefinitionKinds) {
         .enum(['report', 'slot'])
         .optional()
         .describe(
-          "From where the periods of sections count. report: from the end of the report's period, the default; slot: from the slot or trigger, as in 0.2.0. With either, `docket check` does not name sections whose days have changed.",
+          "Where the periods of sections count from. report (default): the end of the report's period; slot: the slot or trigger, as in 0.2.0. If set, `docket check` does not warn of sections whose days have changed.",
         ),
       timezone: zoneSchema.optional().describe("The period's IANA zone; defaults to the organization's."),
       locale: localeSchema.optional(),
@@ -49,20 +49,20 @@ export function createReportSchema(kinds: DefinitionKinds) {
       follow_replacements: z
         .boolean()
         .default(false)
-        .describe('Asks for the successor of a deprecated metric in its place; the table says so.'),
+        .describe('Requests the successor of a deprecated metric instead; the table says so.'),
       max_age: maxAgeSchema
         .prefault('15m')
         .describe(
-          "How old an answer of the organization's other runs may be to be used instead of asking again: seconds, or with a unit (30s, 15m, 1h). 0 always asks.",
+          'How old a response of another run of the organization may be to be used instead of a new request: seconds, or with a unit (30s, 15m, 1h). 0 always makes a new request.',
         ),
       deadline: deadlineSchema
         .prefault('24h')
         .describe(
-          'How long a run may take from its first start, waiting included, before it is given up: seconds, or with a unit (30m, 4h, 2d).',
+          'How long a run may take from its first start, including waits, before it fails: seconds, or with a unit (30m, 4h, 2d).',
         ),
       split: splitSchema
         .optional()
-        .describe('Asks once for all values of a dimension, and gives each value a pack with its own figures alone.'),
+        .describe('Fetches all values of a dimension at once, and gives each value a pack with only its own figures.'),
       sections: z
         .array(sectionSchema)
         .min(1)
@@ -94,7 +94,7 @@ export function createReportSchema(kinds: DefinitionKinds) {
         .literal('report')
         .optional()
         .describe(
-          'report: units of org.yaml also hold in your own workbooks (`template`). Absent: there, durations without a unit in their name stay in seconds.',
+          'report: units of org.yaml also apply to your own workbooks (`template`). Absent: in them, durations without a unit in their name stay in seconds.',
         ),
       outputs: z.array(createOutputSchema(kinds.formats)).min(1).max(kinds.formats.length),
       deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),

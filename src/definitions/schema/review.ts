@@ -62,7 +62,7 @@ export const commentarySchema = z
         required_if: z
           .enum(COMMENTARY_TRIGGERS)
           .optional()
-          .describe('The same, but only where a figure of the section has this status, or a worse one.'),
+          .describe('The run is held only if a figure of the section has this status, or a worse one.'),
         carry: z
           .boolean()
           .optional()

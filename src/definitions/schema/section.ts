@@ -124,16 +124,16 @@ const fieldsSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      "Adds a row of the service's totals. Where a section takes several calls, those of plain counts are sums of theirs.",
+      "Adds a row with the service's totals. If a section takes several calls, totals of plain counts are the sums of the calls.",
     ),
   chart: chartSchema.optional(),
   list: z.literal('profiles').optional().describe('Exports a list instead of metrics, all pages.'),
   ordering: z
     .string()
-    .regex(/^-?[A-Za-z_][A-Za-z0-9_.]*$/, 'a field name, "-" in front to reverse')
+    .regex(/^-?[A-Za-z_][A-Za-z0-9_.]*$/, 'a field name, with a leading "-" to reverse the order')
     .optional()
-    .describe('Of a list: a field name, "-" in front reverses.'),
-  search: lineSchema(200).optional().describe('Of a list: free text.'),
+    .describe('List only: a field name to sort by; a leading "-" reverses the order.'),
+  search: lineSchema(200).optional().describe('List only: free text to search for.'),
   commentary: commentarySchema.optional(),
   split: z
     .literal(false, 'false, or nothing')

@@ -46,7 +46,7 @@ export const splitSchema = z.strictObject({
     .union([z.enum(['hold', 'skip']), addressesSchema], { error: 'hold, skip, or a list of addresses' })
     .default('hold')
     .describe(
-      'A value without recipients that has rows. hold: its pack is made and not sent, and the owner is told; skip: no pack; a list of addresses: one pack per value goes there.',
+      'What happens to a value that has rows and no recipients. hold: its pack is created and not sent, and the owner is notified; skip: no pack; a list of addresses: each such pack is sent there.',
     ),
 });
 export type SplitSettings = z.infer<typeof splitSchema>;

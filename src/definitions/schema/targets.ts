@@ -56,7 +56,7 @@ const fieldsSchema = z.strictObject({
     .max(LIMITS.max_dimensions)
     .optional()
     .describe(
-      'Dimensions whose groups the entry is also about, e.g. [profile.group]: their rows get a status and a colour. Absent: only totals and times.',
+      'Dimensions whose groups the entry also applies to, e.g. [profile.group]: their rows get a status and a colour. Absent: only totals and times.',
     ),
   each_desk: z
     .boolean()
@@ -68,7 +68,7 @@ const fieldsSchema = z.strictObject({
     .literal('ignore', 'ignore, or nothing')
     .optional()
     .describe('Figures of few cases do not count for `send_if` and `required_if`. Absent: they do.'),
-  owner: printedLineSchema(320).optional().describe('Who answers for it.'),
+  owner: printedLineSchema(320).optional().describe('Who is responsible for it.'),
   note: printedLineSchema(500).optional().describe('Where it was decided.'),
 });
 
@@ -126,7 +126,7 @@ export const targetListSchema = z
 /** `jobs/<org>/targets.yaml`. */
 export const targetsFileSchema = z.strictObject({
   version: z.literal(1),
-  targets: targetListSchema.describe('What figures are judged by, in all reports of the organization.'),
+  targets: targetListSchema.describe('Targets for the figures of all reports of the organization.'),
 });
 export type TargetsFile = z.infer<typeof targetsFileSchema>;
 

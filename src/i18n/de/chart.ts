@@ -26,7 +26,7 @@ export const chart = (to: LocaleFormatters): ReturnType<typeof english> => ({
   omits: (what) => `Zu diesem Diagramm: ${what.join('; ')}.`,
   endRunning: 'Die letzten Werte betreffen einen Zeitraum, der noch läuft.',
   codes: (codes) => `In diesem Bild: ${codes.join('; ')}.`,
-  noAxis: 'Kein Diagramm: Es gibt weder Zeit noch Gruppe, an der entlang gezeichnet werden könnte.',
+  noAxis: 'Kein Diagramm: Der Abschnitt hat weder Zeiträume noch Gruppen für eine Achse.',
 
   by: (kind, along) => `${KINDS[kind]} nach ${along}.`,
   groups: (name, groups, rest) => `${name}: ${groups.join(', ')}${rest > 0 ? ` und ${to.number(rest)} weitere` : ''}.`,

@@ -71,7 +71,7 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
     businessDay: (n) => `am ${n < 0 ? (n === -1 ? 'letzten' : `${-n}.-letzten`) : `${n}.`} Arbeitstag des Monats`,
     shifted: (to) => (to === 'next_business_day' ? 'sonst am nächsten Arbeitstag' : 'sonst am Arbeitstag davor'),
     bySchedule: (cron) => `nach dem Zeitplan ${cron}`,
-    onDemand: 'Dieser hier wurde auf Anforderung erstellt.',
+    onDemand: 'Dieser Bericht wurde auf Anforderung erstellt.',
 
     template: {
       incomplete: 'Unvollständig',
@@ -86,7 +86,7 @@ export const mail = (to: LocaleFormatters): ReturnType<typeof english> => {
       made: 'Erstellt',
       report: 'Bericht',
       run: 'Lauf',
-      open_page: 'Den Lauf auf der Seite öffnen',
+      open_page: 'Den Lauf in Docket öffnen',
       needs_attention: 'Zu beachten',
     },
   };

@@ -74,7 +74,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
           if (of === 'kind') return `${label} ist eine Spalte der Art ${quoted(got)}`;
           return of === 'type' ? `${label} hat den Typ ${quoted(got)}` : `${label} ist in ${quoted(got)}`;
         })
-        .join('; ')}. Diese Werte sind vielleicht andere.`,
+        .join('; ')}. Vielleicht sind andere Werte gemeint.`,
     median_above_p90: ({ figures, label, other, bucket }) =>
       `${figures === 1 ? '1 Wert kann' : `${number(figures)} Werte können`} nicht stimmen: ${label} liegt über ${other}${inBucket(bucket)}.`,
     invalid_value: ({ figures, label, value, bucket }) =>
@@ -130,11 +130,11 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     buckets_running: ({ granularity, days: firsts }) =>
       firsts.length === 1
         ? `${granularity === null ? 'Der Abschnitt' : BUCKETS[granularity]} ab ${firsts.map(day).join('')} läuft noch: Die Zahlen ändern sich noch.`
-        : `Was ab ${to.all(firsts.map(day))} beginnt, läuft noch: Die Zahlen ändern sich noch.`,
+        : `Die Abschnitte ab ${to.all(firsts.map(day))} laufen noch: Ihre Zahlen ändern sich noch.`,
     buckets_to_come: ({ granularity, days: firsts }) =>
       firsts.length === 1
         ? `${granularity === null ? 'Der Abschnitt' : BUCKETS[granularity]} ab ${firsts.map(day).join('')} hat noch nicht begonnen: Die Zahlen sagen noch nichts aus.`
-        : `Was ab ${to.all(firsts.map(day))} beginnt, hat noch nicht begonnen: Die Zahlen sagen noch nichts aus.`,
+        : `Die Abschnitte ab ${to.all(firsts.map(day))} haben noch nicht begonnen: Ihre Zahlen sagen noch nichts aus.`,
     partial_mismatch: ({ rows, bucket, running }) =>
       `Der Dienst kennzeichnet ${rowsText(rows)} falsch als noch laufend oder nicht, zum Beispiel ${bucket === null ? 'den ganzen Zeitraum' : `den Abschnitt ab ${day(bucket)}`}: ${running ? 'Er lief noch' : 'Er war zu Ende'}. Gezeigt wird der Stand nach Datum.`,
     buckets_clipped: ({ granularity, first, last }) => {

@@ -49,18 +49,18 @@ export const notice = (to: LocaleFormatters): ReturnType<typeof english> => {
     retryDeliveries: 'Um nur diese Zustellungen mit denselben Dateien zu wiederholen:',
     uncertain: 'Zustellung ungewiss:',
     askRecipients:
-      'Docket versendet diese nicht von selbst noch einmal, weil sie angekommen sein können. Fragen Sie nach. Bestätigen Sie, was angekommen ist:',
-    resendOthers: 'Versenden Sie die anderen noch einmal, jede für sich:',
+      'Docket versendet diese nicht von selbst noch einmal, weil sie angekommen sein können. Fragen Sie bei den Empfängern nach. Bestätigen Sie, was angekommen ist:',
+    resendOthers: 'Versenden Sie die anderen einzeln noch einmal:',
     decideAll: 'Oder bestätigen Sie, dass alle angekommen sind:',
     delivered: 'Zugestellt:',
     nothingDelivered: 'Es wurde nichts zugestellt.',
     writeComment: 'Um einen Kommentar zu schreiben:',
-    release: 'Um den Bericht so zu versenden:',
+    release: 'Um den Bericht unverändert zu versenden:',
     retry: 'Um den Lauf zu wiederholen, wenn die Ursache behoben ist:',
     missingComments: 'Abschnitte, die einen Kommentar brauchen:',
     writeOne: 'Um einen zu schreiben:',
-    writeOnPage: 'Schreiben Sie ihn auf der Seite, oder mit:',
-    accept: 'Um die Zahlen so anzunehmen:',
+    writeOnPage: 'Schreiben Sie sie auf dieser Seite oder mit:',
+    accept: 'Um die Zahlen unverändert zu akzeptieren:',
     deputyOf: (approver, by, until) =>
       `${by} hat Sie zur Stellvertretung von ${approver} bestimmt${until === undefined ? '' : `, bis ${until}`}:`,
     decideBy: 'Bitte entscheiden Sie bis:',
@@ -69,7 +69,7 @@ export const notice = (to: LocaleFormatters): ReturnType<typeof english> => {
     runAgainCorrected: 'Um den Bericht noch einmal zu erstellen, wenn die Ursache behoben ist:',
     runAgain: 'Um den Bericht noch einmal zu erstellen:',
     look: 'Um zu sehen, was wartet:',
-    lookOnPage: 'Die Dateien sind auf der Seite. Im Terminal:',
+    lookOnPage: 'Die Dateien finden Sie auf dieser Seite. Im Terminal:',
     notApproved: (days) => `Nicht innerhalb von ${days === 1 ? '1 Arbeitstag' : `${days} Arbeitstagen`} freigegeben.`,
     untilDecided: 'Es wird nichts versendet, bis jemand entscheidet:',
     capped: (editions) =>
@@ -80,11 +80,11 @@ export const notice = (to: LocaleFormatters): ReturnType<typeof english> => {
 
     facts: { report: 'Bericht', run: 'Lauf', slot: 'Termin', changes: 'Änderungen', found: 'Gefunden' },
     changes: (total, material) => (total === material ? String(total) : `${total}, davon ${material} wesentliche`),
-    onPage: 'Der Lauf auf der Seite:',
+    onPage: 'Der Lauf auf der Seite von Docket:',
     closings: {
       owner: 'Sie erhalten diese Nachricht einmal, weil Sie für den Bericht verantwortlich sind.',
       approver:
-        'Sie erhalten diese Nachricht, weil Sie den Bericht freigeben dürfen. Sie entscheidet nichts: Melden Sie sich an, um ihn freizugeben oder zurückzuweisen.',
+        'Sie erhalten diese Nachricht, weil Sie den Bericht freigeben dürfen. Melden Sie sich an, um ihn freizugeben oder zurückzuweisen.',
       author: 'Sie erhalten diese Nachricht, weil Sie für den Bericht verantwortlich sind oder ihn ausgelöst haben.',
     },
     dayFormat: 'cccc, d. LLLL yyyy',

@@ -37,7 +37,7 @@ export const chart = (to: LocaleFormatters) => ({
   endRunning: 'Its last figures are of a time that is still running.',
   /** Explains the codes of names that the pictures' font cannot show. */
   codes: (codes: readonly string[]) => `In this picture ${codes.join('; ')}.`,
-  noAxis: 'No chart: there is nothing to draw along, no time and no group.',
+  noAxis: 'No chart: the section has neither time nor groups for an axis.',
 
   by: (kind: Kind, along: string) =>
     `${
@@ -56,7 +56,7 @@ export const chart = (to: LocaleFormatters) => ({
   one: (name: string, point: Point) => `${name}: ${pointText(point)}.`,
   trend: (name: string, { first, last, highest, lowest }: Trend) =>
     `${name}: from ${pointText(first)} to ${pointText(last)}, highest ${pointText(highest)}, lowest ${pointText(lowest)}.`,
-  moreSeries: (count: number) => `${to.number(count)} more series not told here.`,
+  moreSeries: (count: number) => `${to.number(count)} more series ${count === 1 ? 'is' : 'are'} not described here.`,
 
   /** The alternative text in the workbook. */
   described: (kind: Kind, series: readonly string[], along: string, from: string, last: string) =>

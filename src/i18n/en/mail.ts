@@ -72,15 +72,15 @@ export const mail = (to: LocaleFormatters) => {
     moreFigures: (count: number, where: string) => more(count, 'headline figure', where),
     moreColumns: (count: number, where: string) => more(count, 'column', where),
     moreSections: (count: number, where: string) => more(count, 'section', where),
-    moreFiles: (count: number) => more(count, 'file', 'made with these'),
+    moreFiles: (count: number) => `The run created ${counted(count, 'more file')}.`,
     allRows: (rows: number, where: string) =>
       `${rows === 1 ? 'The only' : 'All'} ${counted(rows, 'row')} ${rows === 1 ? 'is' : 'are'} ${where}.`,
     someRows: (which: 'first' | 'last', shown: number, rows: number, where: string) =>
       `The ${which} ${to.number(shown)} of ${counted(rows, 'row')}; the rest is ${where}.`,
 
     onList: (title: string, organization: string, owner: string) =>
-      `You get this mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} keeps.`,
-    madeWhen: (schedule: string, timezone: string) => `The report is made ${schedule} (${timezone}).`,
+      `You receive this e-mail because you are on the recipient list of the report “${title}” of ${organization}, which ${owner} manages.`,
+    madeWhen: (schedule: string, timezone: string) => `The report is created ${schedule} (${timezone}).`,
     /** A business day of a month, counted from its end if `n` is negative. */
     businessDay: (n: number): string =>
       `on the ${n < 0 ? (n === -1 ? 'last' : `${ordinal(-n)} last`) : ordinal(n)} business day of the month`,
@@ -89,7 +89,7 @@ export const mail = (to: LocaleFormatters) => {
       to === 'next_business_day' ? 'or on the next business day' : 'or on the business day before',
     /** For a schedule that cannot be described in words. */
     bySchedule: (cron: string) => `by the schedule ${cron}`,
-    onDemand: 'This one was made because somebody asked for it.',
+    onDemand: 'This one was created on request.',
 
     /** The template variable `words`. */
     template: {
@@ -101,11 +101,11 @@ export const mail = (to: LocaleFormatters) => {
       files: 'Files',
       attached: 'attached',
       how_to_read: 'How to read',
-      questions: 'Questions, corrections, or to be taken off the list:',
+      questions: 'Questions, corrections, or removal from the list:',
       made: 'Made',
       report: 'report',
       run: 'run',
-      open_page: 'Open the run on the page',
+      open_page: 'Open the run in Docket',
       needs_attention: 'Needs attention',
     },
   };

@@ -29,33 +29,34 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
       : ` The first was computed ${to.instant(at[0], timezone)}, the second ${to.instant(at[1], timezone)}.`;
   const more = (figures: number): string => (figures === 1 ? '' : ` So do ${counted(figures - 1, 'other figure')}.`);
   return {
-    cut_piece: () => 'The service cut an answer that this table is put together from: there are more rows.',
-    cut: ({ rows }) => `The service cut the table after ${counted(rows, 'row')}: there are more.`,
-    limited: ({ rows }) => `Only the first ${counted(rows, 'row')}, as the report asks; there are more.`,
+    cut_piece: () => 'The service truncated a response that this table is made of: there are more rows.',
+    cut: ({ rows }) => `The service truncated the table after ${counted(rows, 'row')}: there are more.`,
+    limited: ({ rows }) => `Only the first ${counted(rows, 'row')}, as the report defines; there are more.`,
     lacking: ({ what }) =>
-      `The service did not answer ${what.map((each) => missingDataText(each, MISSING)).join(', ')}: not known here.`,
-    lacking_cells: ({ cells }) => `The service left ${counted(cells, 'cell')} out: what belongs there is not known.`,
-    other_count: ({ said, sent }) => `The service speaks of ${counted(said, 'row')} and sent ${to.number(sent)}.`,
+      `The service did not return ${what.map((each) => missingDataText(each, MISSING)).join(', ')}: not known here.`,
+    lacking_cells: ({ cells }) =>
+      `The service left out ${counted(cells, 'cell')}: ${cells === 1 ? 'its value is' : 'their values are'} not known.`,
+    other_count: ({ said, sent }) => `The service announced ${counted(said, 'row')} and sent ${to.number(sent)}.`,
     other_range: ({ from, to: last, got }) =>
-      `Asked for ${from} to ${last}, the service ${got === null ? 'does not say for which' : `answered for ${got.from} to ${got.to}`}.`,
-    other_zone: ({ asked, got }) => `Asked for days in ${asked}, the service answered for days in ${got}.`,
-    compared_days_unknown: () => 'The service does not say which days the previous period has.',
+      `Requested: ${from} to ${last}. ${got === null ? 'The response does not say which days it covers' : `The response covers ${got.from} to ${got.to}`}.`,
+    other_zone: ({ asked, got }) => `Requested: days in ${asked}. The response has days in ${got}.`,
+    compared_days_unknown: () => 'The service does not say which days the previous period covers.',
     granularity_mismatch: ({ asked, got }) =>
-      `Asked for ${asked === null ? 'the whole range as one' : `one row per ${asked}`}, the service answered ${got === null ? 'for the whole range as one' : `per ${got}`}.`,
+      `Requested: ${asked === null ? 'the whole range in one row' : `one row per ${asked}`}. The response has ${got === null ? 'the whole range in one row' : `rows per ${got}`}.`,
     compare_range_mismatch: ({ expected, got }) =>
       `The previous period is ${expected.from} to ${expected.to}; the service compared with ${got.from} to ${got.to}.`,
     unit_mismatch: ({ columns }) =>
-      `The service answered in another unit than its catalog says: ${columns
+      `The response has other units than the catalog of the service: ${columns
         .map(({ label, expected, got }) => `${label} in "${got}", not "${expected}"`)
         .join('; ')}. Shown as plain numbers.`,
     column_mismatch: ({ columns }) =>
-      `The service describes columns otherwise than its catalog: ${columns
+      `The response describes columns differently from the catalog of the service: ${columns
         .map(({ label, of, got }) => {
           if (of === 'label') return got.trim() === '' ? `${label} has no label` : `${label} is called "${got}"`;
           if (of === 'kind') return `${label} is a column of the kind "${got}"`;
           return of === 'type' ? `${label} is of the type "${got}"` : `${label} is in "${got}"`;
         })
-        .join('; ')}. These figures may be others.`,
+        .join('; ')}. These may be different figures.`,
     median_above_p90: ({ figures, label, other, bucket }) =>
       `${counted(figures, 'figure')} cannot be right: ${label} is above ${other}${inBucket(bucket)}.`,
     invalid_value: ({ figures, label, value, bucket }) =>
@@ -65,15 +66,14 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     missing_rows: ({ rows, first }) =>
       placeOf(first) === ''
         ? 'The service sent no row.'
-        : `The service left ${counted(rows, 'row')} out, for example ${placeOf(first)}.`,
+        : `The service left out ${counted(rows, 'row')}, for example ${placeOf(first)}.`,
     duplicate_rows: ({ rows, first }) =>
-      `${counted(rows, 'row came', 'rows came')} more than once${placeOf(first) === '' ? '' : `, for example ${placeOf(first)}`}; none was added up.`,
+      `${counted(rows, 'row came', 'rows came')} more than once${placeOf(first) === '' ? '' : `, for example ${placeOf(first)}`}; they were not added up.`,
     unexpected_buckets: ({ rows, first }) =>
       `${counted(rows, 'row belongs', 'rows belong')} to no requested bucket, for example ${first === null ? 'one without a date' : first}.`,
     filter_mismatch: ({ rows, dimension, value }) =>
       `${counted(rows, 'row is', 'rows are')} of groups that the filter excludes, for example ${dimension} ${value}.`,
-    limit_exceeded: ({ limit, rows }) =>
-      `Asked for ${counted(limit, 'row')} at most, the service sent ${to.number(rows)}.`,
+    limit_exceeded: ({ limit, rows }) => `At most ${counted(limit, 'row')} requested, ${to.number(rows)} received.`,
     order_mismatch: () => 'The rows did not come in the requested order.',
     total_mismatch: ({ totals }) =>
       `A total is not the sum of its rows: ${totals
@@ -83,35 +83,40 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
         )
         .join('; ')}.`,
     total_outside: ({ totals }) =>
-      `A total cannot be that of its rows: ${totals
+      `A total does not fit its rows: ${totals
         .map(({ label, total, low, high, previous }) => {
           const rows = low === null || high === null ? 'undefined' : `${figure(low)} to ${figure(high)}`;
           return `${label}${previous ? ' of the previous period' : ''} is ${figure(total)}, its rows ${low === high ? figure(low) : rows}`;
         })
         .join('; ')}.`,
     answers_differ: ({ figures, label, from, to: last, one, other, at, timezone }) =>
-      `Two answers differ: ${label} from ${from} to ${last} is ${figure(one)} in one and ${figure(other)} in the other.${more(figures)}${computed(at, timezone)}`,
+      `Two responses differ: ${label} from ${from} to ${last} is ${figure(one)} in one and ${figure(other)} in the other.${more(figures)}${computed(at, timezone)}`,
     to_date_below: ({ label, from, to: last, one, other, at, timezone }) =>
       `${label} is ${figure(one)} from ${from} to ${last}, and only ${figure(other)} to date, which includes these days.${computed(at, timezone)}`,
     figures_repeated: ({ labels, kind, at, timezone }) =>
       `${to.all(labels)}: every row has the figures of the ${COMPARED_WITH[kind]}, which cannot all be the same.${computed(at, timezone)}`,
     not_additive: ({ labels }) =>
-      `The catalog calls ${labels.join(', ')} additive, which only counts are: nothing of it was added up.`,
-    computed_in_future: ({ at }) => `Computed at ${at}, the service says, which is later than its answer came.`,
+      `The catalog marks ${labels.join(', ')} as additive, but only counts can be added: nothing was added up.`,
+    computed_in_future: ({ at }) =>
+      `The service says that it computed the figures at ${at}, which is after its response arrived.`,
     computed_before_call: ({ at }) =>
-      `Computed at ${at}, long before the service was asked, although it says that the figures are not from its cache.`,
+      `Computed at ${at}, long before the request, although the service says that they are not from its cache.`,
     computed_unknown: ({ cached }) =>
-      `The service does not say readably when it computed the figures${cached ? ', and had kept them: they may be old' : ''}.`,
+      `The service gives no valid time at which it computed the figures${cached ? ', and they are from its cache: they may be old' : ''}.`,
     computed_early: ({ at, to: last, timezone }) =>
       `Computed at ${at}, before the period had ended (${last}, ${timezone}): its end is not counted.`,
     computed_long_ago: ({ at }) => `From the service's cache, computed at ${at}: older than an hour.`,
     period_running: () => 'The period is still running: its figures will grow.',
     buckets_running: ({ granularity, days }) =>
-      `The ${granularity ?? 'bucket'} from ${days.join(', ')} is still running: its figures will grow.`,
+      days.length === 1
+        ? `The ${granularity ?? 'bucket'} from ${days.join()} is still running: its figures will grow.`
+        : `The ${granularity ?? 'bucket'}s from ${to.all(days)} are still running: their figures will grow.`,
     buckets_to_come: ({ granularity, days }) =>
-      `The ${granularity ?? 'bucket'} from ${days.join(', ')} has not begun: its figures say nothing yet.`,
+      days.length === 1
+        ? `The ${granularity ?? 'bucket'} from ${days.join()} has not begun: its figures mean nothing yet.`
+        : `The ${granularity ?? 'bucket'}s from ${to.all(days)} have not begun: their figures mean nothing yet.`,
     partial_mismatch: ({ rows, bucket, running }) =>
-      `The service marks ${counted(rows, 'row')} wrongly as still running or not, for example ${bucket ?? 'the whole period'}, which ${running ? 'was still running' : 'had ended'}. Shown here by date.`,
+      `The service wrongly marks ${counted(rows, 'row')} as still running or as ended, for example ${bucket ?? 'the whole period'}, which ${running ? 'was still running' : 'had ended'}. Shown here by date.`,
     buckets_clipped: ({ granularity, first, last }) =>
       `The ${
         first && last ? `first and the last ${granularity} count` : `${first ? 'first' : 'last'} ${granularity} counts`
@@ -119,15 +124,15 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     undefined_cells: ({ labels }) =>
       `Undefined in some rows (a rate or a median over nothing), not 0: ${labels.join(', ')}.`,
     counts_undefined: ({ why, due, timezone }) =>
-      `Undefined: the service knows current counts of now alone. ${
+      `Undefined: the service knows only the present values of current counts. ${
         why === 'backfill'
-          ? 'A backfill does not show the figures of today in place of those of then.'
-          : `This run asked more than 24 hours after it was due (${to.instant(due, timezone)}, ${timezone}).`
+          ? 'A backfill does not show the figures of today instead of past ones.'
+          : `This run requested them more than 24 hours after it was due (${to.instant(due, timezone)}, ${timezone}).`
       }`,
     read_at: ({ at, timezone, granularity }) =>
       `Each value is the reading of ${granularity === 'day' ? 'its day' : `the last day of its ${granularity} within the period`}; the latest as read ${to.instant(at, timezone)} (${timezone}).`,
     readings_missing: ({ days }) =>
-      `No reading on ${days.join(', ')}: shown as a gap, because the service knows current counts of now alone.`,
+      `No reading on ${days.join(', ')}: shown as a gap, because the service knows only the present values of current counts.`,
     readings_to_come: ({ days }) => `Not read yet: ${days.join(', ')}.`,
     undefined_totals: ({ labels, why }) =>
       `The total of ${labels.join(', ')} is undefined: ${why === 'range' ? 'the period is longer' : 'a filter has more values'} than one call of the service takes, and what is not a plain count cannot be added up from parts.`,
@@ -149,11 +154,11 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     provisional: ({ labels }) =>
       `No change is shown for ${to.all(labels)}: figures of past periods still change as more cases come to an end.`,
     to_date_from: ({ label, first }) => `${label} has data from ${first}: the figure to date begins there.`,
-    unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown as it came.`,
+    unknown_unit: ({ label, unit }) => `${label} is in "${unit}", shown unchanged.`,
     list_changed: ({ counts, seen }) =>
-      `The list changed while it was read (it said ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} seen.`,
+      `The list changed while it was read (it announced ${counts.map(to.number).join(', then ')}); ${counted(seen, 'record was', 'records were')} read.`,
     list_count: ({ said, seen }) =>
-      `The list speaks of ${counted(said, 'record')}; ${to.number(seen)} ${seen === 1 ? 'was' : 'were'} seen.`,
+      `The list announced ${counted(said, 'record')}; ${to.number(seen)} ${seen === 1 ? 'was' : 'were'} read.`,
     list_order: ({ by }) => `The list did not come in the requested order (${by}).`,
     list_fields: ({ fields }) => `Not shown, because they hold more than a single value: ${fields.join(', ')}.`,
   };

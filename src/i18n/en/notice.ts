@@ -11,7 +11,7 @@ export const notice = (to: LocaleFormatters) => {
       failed: 'Failed',
       held: 'Held',
       wrong_figures: 'Wrong figures',
-      partial: 'Partially delivered',
+      partial: 'Partly delivered',
       denied: 'Sent to nobody',
       comments: 'Comments needed',
       incomplete: 'Held',
@@ -27,14 +27,14 @@ export const notice = (to: LocaleFormatters) => {
     report: (title: string, period: string) => `"${title}" for ${period}`,
     leads: {
       failed: 'failed. It is not retried automatically.',
-      held: 'was made and is held. Nothing was sent.',
+      held: 'was created and is held. Nothing was sent.',
       wrong_figures: 'has figures that cannot be right. It was not stopped.',
-      partial: 'was made, but not delivered to everyone.',
-      denied: 'was made and sent to nobody.',
-      comments: 'was made and waits for comments. Nothing was sent.',
-      incomplete: 'was made and is held, because its figures are incomplete. Nothing was sent.',
+      partial: 'was created, but not delivered to everyone.',
+      denied: 'was created and sent to nobody.',
+      comments: 'was created and waits for comments. Nothing was sent.',
+      incomplete: 'was created and is held because its figures are incomplete. Nothing was sent.',
       cancelled: 'was cancelled. Nothing was sent.',
-      late: 'is late and has not been sent. It goes on by itself.',
+      late: 'is late and has not been sent. It continues by itself.',
     },
     waits: (need: number) => `waits for ${approvals(need)}. Nothing was sent.`,
     stillWaits: (need: number) => `still waits for ${approvals(need)}. Nothing was sent.`,
@@ -64,7 +64,7 @@ export const notice = (to: LocaleFormatters) => {
     retry: 'To retry after the cause is fixed:',
     missingComments: 'Sections that need a comment:',
     writeOne: 'To write one:',
-    writeOnPage: 'Write them on the page, or with:',
+    writeOnPage: 'Write them on that page, or with:',
     accept: 'To accept them as they are:',
     /** @param until in words; undefined: without an end */
     deputyOf: (approver: string, by: string, until: string | undefined) =>
@@ -72,10 +72,10 @@ export const notice = (to: LocaleFormatters) => {
     decideBy: 'Please decide by:',
     deadlineWas: 'The deadline was:',
     fetchedAgain: 'Its figures are fetched again, and the report is reviewed again.',
-    runAgainCorrected: 'To make the report again, once the cause is corrected:',
-    runAgain: 'To make the report again:',
+    runAgainCorrected: 'To create the report again, once the cause is fixed:',
+    runAgain: 'To create the report again:',
     look: 'To see what waits:',
-    lookOnPage: 'The files are on the page. In a terminal:',
+    lookOnPage: 'The files are on that page. In a terminal:',
     notApproved: (days: number) => `Not approved within ${counted(days, 'business day')}.`,
     untilDecided: 'Nothing is sent until somebody decides:',
     capped: (editions: number) =>
@@ -88,11 +88,10 @@ export const notice = (to: LocaleFormatters) => {
     facts: { report: 'Report', run: 'Run', slot: 'Slot', changes: 'Changes', found: 'Found' },
     changes: (total: number, material: number) =>
       total === material ? String(total) : `${total}, ${material} of them material`,
-    onPage: 'The run on the page:',
+    onPage: 'The run on the page of Docket:',
     closings: {
       owner: 'You receive this message once, as the owner of the report.',
-      approver:
-        'You receive this message because you may approve the report. It decides nothing: sign in to approve or reject.',
+      approver: 'You receive this message because you may approve the report. Sign in to approve or reject it.',
       author: 'You receive this message because you own or triggered the report.',
     },
     /** In the format tokens of Luxon. */

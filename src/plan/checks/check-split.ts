@@ -29,7 +29,7 @@ const unknownDiagnostic = (value: string, { id, values }: Dimension): PlanDiagno
   next: suggestion(
     value,
     values.map((each) => each.value),
-    'Correct it: nobody gets a pack for it, and the owner is told.',
+    'Correct it: nobody gets a pack for it, and the owner is notified.',
   ),
 });
 
@@ -72,7 +72,7 @@ export function splitCheck(input: CheckPlanInput & { readonly settings?: OrgSett
     return {
       path: ['sections', index],
       code: 'split.not_supported',
-      expected: `a section that can be asked for all values of "${split.by}" at once`,
+      expected: `a section that can be requested for all values of "${split.by}" at once`,
       got:
         refused.kind === 'groups'
           ? `up to ${refused.rows} rows`

@@ -19,7 +19,7 @@ export function checkReadings({ metrics, by }: ReadingSettings, catalog: Catalog
           path: ['readings', 'metrics', index],
           expected: "a current count of the organization's catalog",
           got: isKnown ? `"${id}", which has a history of its own` : `"${id}"`,
-          next: isKnown ? 'Remove it: the service answers it for past days.' : suggest(id, currentIds),
+          next: isKnown ? 'Remove it: the service has it for past days.' : suggest(id, currentIds),
         },
       ];
     }),

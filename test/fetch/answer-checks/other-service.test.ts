@@ -72,7 +72,7 @@ describe('a requested comparison that is missing', () => {
     expect(table.notes.every(({ code, incomplete }) => code === 'missing' && incomplete)).toBe(true);
     return notesIn(table).map(({ text }) => text);
   };
-  const RANGE = 'The service does not say which days the previous period has.';
+  const RANGE = 'The service does not say which days the previous period covers.';
 
   test('in the metadata gets a note, and its figures are shown', async () => {
     expect(await lacking({ meta: { compare_range: null } })).toEqual([RANGE]);
@@ -82,13 +82,13 @@ describe('a requested comparison that is missing', () => {
   });
 
   test('in the rows, or there without the figure, gets a note', async () => {
-    const text = 'The service did not answer the previous period: not known here.';
+    const text = 'The service did not return the previous period: not known here.';
     expect(await lacking({ row: { compare: undefined } })).toEqual([text]);
     expect(await lacking({ row: { compare: {} } })).toEqual([text]);
   });
 
   test('in the totals gets a note', async () => {
-    const text = 'The service did not answer the previous period of the totals: not known here.';
+    const text = 'The service did not return the previous period of the totals: not known here.';
     expect(await lacking({ totals: { compare: undefined } })).toEqual([text]);
     expect(await lacking({ totals: { compare: { bucket: null } } })).toEqual([text]);
   });
@@ -96,7 +96,7 @@ describe('a requested comparison that is missing', () => {
   test('everywhere gets a note that names each place', async () => {
     const none = { meta: { compare_range: null }, row: { compare: null }, totals: { compare: null } };
     expect(await lacking(none)).toEqual([
-      'The service did not answer the previous period, the previous period of the totals: not known here.',
+      'The service did not return the previous period, the previous period of the totals: not known here.',
       RANGE,
     ]);
   });
@@ -114,7 +114,7 @@ describe('the metadata of a response', () => {
 
   test('makes the table incomplete if its two counts of rows disagree', async () => {
     expect(notesIn(await tableOf({ meta: { row_count: 1, rows_count: 9 } }))).toEqual([
-      { code: 'missing', text: 'The service speaks of 9 rows and sent 1.', incomplete: true },
+      { code: 'missing', text: 'The service announced 9 rows and sent 1.', incomplete: true },
     ]);
   });
 
@@ -124,7 +124,7 @@ describe('the metadata of a response', () => {
     expect(notesIn(table)).toEqual([
       {
         code: 'missing',
-        text: 'Asked for 2026-11-09 to 2026-11-15, the service does not say for which.',
+        text: 'Requested: 2026-11-09 to 2026-11-15. The response does not say which days it covers.',
         incomplete: true,
       },
     ]);

@@ -133,7 +133,7 @@ describe('a joined table', () => {
       ['2026-08-01', 'entity', 0, null],
     ]);
     expect(noted({ section, answers: BOTH }, 'truncated')).toMatchObject([
-      { text: 'Only the first 3 rows, as the report asks; there are more.', incomplete: false },
+      { text: 'Only the first 3 rows, as the report defines; there are more.', incomplete: false },
     ]);
   });
 
@@ -254,7 +254,7 @@ describe('a joined table invents no figure for', () => {
   test('a missing figure', () => {
     const { 'profiles.created': _created, ...lacking } = row('2026-09-01', 'entity', 2, 1);
     expect(noted({ answers: [AUGUST, { ...SEPTEMBER, rows: [lacking] }] }, 'missing')).toMatchObject([
-      { text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
+      { text: 'The service left out 1 cell: its value is not known.', incomplete: true },
     ]);
   });
 

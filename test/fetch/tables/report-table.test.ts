@@ -156,19 +156,19 @@ describe('the text of a filter', () => {
 describe('missing data', () => {
   test('makes the table incomplete if the service truncated it', () => {
     expect(notes({ meta: { truncated: true } })).toEqual([
-      { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
+      { code: 'truncated', text: 'The service truncated the table after 2 rows: there are more.', incomplete: true },
     ]);
   });
 
   test('is only noted if the limit of the report caused it', () => {
     expect(notes({ section: { limit: 2 }, meta: { truncated: true } })).toEqual([
-      { code: 'truncated', text: 'Only the first 2 rows, as the report asks; there are more.', incomplete: false },
+      { code: 'truncated', text: 'Only the first 2 rows, as the report defines; there are more.', incomplete: false },
     ]);
   });
 
   test('makes the table incomplete if the service truncated it before the limit of the report', () => {
     expect(notes({ section: { limit: 3 }, meta: { truncated: true } })).toEqual([
-      { code: 'truncated', text: 'The service cut the table after 2 rows: there are more.', incomplete: true },
+      { code: 'truncated', text: 'The service truncated the table after 2 rows: there are more.', incomplete: true },
     ]);
   });
 
@@ -183,7 +183,7 @@ describe('missing data', () => {
   test('makes the table incomplete if a row lacks a figure', () => {
     const { 'profiles.created': _created, ...lacking } = ROWS[1]!;
     expect(noted({ rows: [ROWS[0]!, lacking] }, 'missing')).toEqual([
-      { code: 'missing', text: 'The service left 1 cell out: what belongs there is not known.', incomplete: true },
+      { code: 'missing', text: 'The service left out 1 cell: its value is not known.', incomplete: true },
     ]);
   });
 
@@ -196,7 +196,7 @@ describe('missing data', () => {
     expect(noted({ totals: { 'profiles.created': 4 } }, 'missing')).toEqual([
       {
         code: 'missing',
-        text: 'The service did not answer the total of profiles.approval_rate: not known here.',
+        text: 'The service did not return the total of profiles.approval_rate: not known here.',
         incomplete: true,
       },
     ]);
@@ -211,11 +211,11 @@ describe('missing data', () => {
     };
     expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
     expect(noted({ ...asked, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
-      { text: 'The service did not answer the previous period: not known here.', incomplete: true },
+      { text: 'The service did not return the previous period: not known here.', incomplete: true },
     ]);
     const rate = { 'profiles.approval_rate': null };
     expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare: rate })) }, 'missing')).toMatchObject([
-      { text: 'The service did not answer the previous period (profiles.created): not known here.', incomplete: true },
+      { text: 'The service did not return the previous period (profiles.created): not known here.', incomplete: true },
     ]);
   });
 
@@ -373,7 +373,7 @@ test('a column whose unit differs from the catalog is shown without a unit', () 
   expect(notesIn(table)).toEqual([
     {
       code: 'unit_mismatch',
-      text: 'The service answered in another unit than its catalog says: profiles.approval_rate in "seconds", not "ratio". Shown as plain numbers.',
+      text: 'The response has other units than the catalog of the service: profiles.approval_rate in "seconds", not "ratio". Shown as plain numbers.',
       incomplete: true,
     },
   ]);

@@ -337,7 +337,7 @@ describe('the charts of a workbook', () => {
     const texts = cellsOf(book, 'Open workload')
       .flat()
       .map((cell) => cell?.v);
-    expect(texts).toContain('No chart: there is nothing to draw along, no time and no group.');
+    expect(texts).toContain('No chart: the section has neither time nor groups for an axis.');
   });
 
   it('add no sheet when no section has a chart', async () => {

@@ -313,7 +313,7 @@ describe('the e-mail of a report', () => {
   it('says what is incomplete before any figure, in HTML and text', async () => {
     const { html, text } = await mail(nastyDataset());
     for (const body of [html.slice(html.indexOf('<table')), text]) {
-      const warning = body.indexOf('The service cut the table after 5,000 rows');
+      const warning = body.indexOf('The service truncated the table after 5,000 rows');
       expect(warning).toBeGreaterThan(0);
       expect(warning).toBeLessThan(body.indexOf('6,390'));
     }
@@ -327,10 +327,10 @@ describe('the e-mail of a report', () => {
   });
 
   it.each([
-    ['en-GB', { on: { business_day: 3 } }, 'made at 08:00, on the 3rd business day of the month (UTC).'],
-    ['en-GB', { on: { business_day: -1 } }, 'made at 08:00, on the last business day of the month (UTC).'],
-    ['en-GB', { on: { business_day: -2 } }, 'made at 08:00, on the 2nd last business day of the month (UTC).'],
-    ['en-GB', { shift: 'next_business_day' }, 'made at 08:00, or on the next business day (UTC).'],
+    ['en-GB', { on: { business_day: 3 } }, 'created at 08:00, on the 3rd business day of the month (UTC).'],
+    ['en-GB', { on: { business_day: -1 } }, 'created at 08:00, on the last business day of the month (UTC).'],
+    ['en-GB', { on: { business_day: -2 } }, 'created at 08:00, on the 2nd last business day of the month (UTC).'],
+    ['en-GB', { shift: 'next_business_day' }, 'created at 08:00, or on the next business day (UTC).'],
     ['de-CH', { on: { business_day: 3 } }, 'um 08:00, am 3. Arbeitstag des Monats (UTC).'],
     ['de-CH', { shift: 'previous_business_day' }, 'um 08:00, sonst am Arbeitstag davor (UTC).'],
   ] as const)('describes in %s a schedule with business days: %j', async (locale, days, sentence) => {
@@ -347,8 +347,8 @@ describe('the e-mail of a report', () => {
     for (const body of [html, text]) {
       expect(body).toContain('Monday 9 to Sunday 15 November 2026 (Europe/Zurich)');
       expect(body).toContain('recipient list of the report “Weekly compliance KPIs” of Acme Compliance AG, which ops@');
-      expect(body).toContain('made at 08:00, only on Monday (Europe/Zurich).');
-      expect(body).toContain('somebody asked for it');
+      expect(body).toContain('created at 08:00, only on Monday (Europe/Zurich).');
+      expect(body).toContain('This one was created on request.');
       expect(body).toContain('ops@acme.example');
       expect(body).toContain('Acme Compliance AG');
     }
@@ -457,7 +457,7 @@ describe('the e-mail of a report', () => {
       expect(Number(/(\d+) more sections are in the attached CSV files\./.exec(body)?.[1])).toBeGreaterThan(90);
       expect(body).toContain('100 things to know');
       expect(body).toContain('94 more such remarks are in the attached CSV files.');
-      expect(body).toContain('95 more files are made with these.');
+      expect(body).toContain('The run created 95 more files.');
     }
     expect(text).not.toContain('KPIs.xlsx');
   });
@@ -494,7 +494,7 @@ describe('the e-mail of a report', () => {
     const artifacts = await render(dataset([workload]), [{ format: 'xlsx' }, { format: 'csv' }]);
     const attached = await renderEmail(dataset([workload]), artifacts, { ...about, attached: ['xlsx'] });
     expect(attached.text).toMatch(
-      /Weekly compliance KPIs 2026-W46\.xlsx \(\d+ kB, attached\)\n {2}2 more files are made with/,
+      /Weekly compliance KPIs 2026-W46\.xlsx \(\d+ kB, attached\)\n {2}The run created 2 more files/,
     );
     const { html, text } = await renderEmail(dataset([workload]), artifacts, about);
     for (const part of [html, text]) expect(part).not.toMatch(/attached|\.xlsx|\.csv|Files|FILES|more file/);

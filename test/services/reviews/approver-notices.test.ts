@@ -238,7 +238,7 @@ test('the notices of a German report are German, even that of a cancellation by 
   review.append(figures(0));
   const [asked] = (await review.told()).mails;
   expect(asked?.subject).toMatch(/^Freigabe nötig: /);
-  expect(asked?.html).toContain('>Den Lauf auf der Seite öffnen</a>');
+  expect(asked?.html).toContain('>Den Lauf in Docket öffnen</a>');
   const reason = 'Not approved within 2 business days.';
   review.append({ type: 'cancel', at: FRIDAY, by: { person: 'docket', name: 'Docket', principal: 'docket' }, reason });
   const [cancelled] = (await review.told()).mails;

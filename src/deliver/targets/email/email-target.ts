@@ -61,7 +61,7 @@ const emailSchema = (formats: readonly string[]) =>
       .boolean()
       .optional()
       .describe(
-        'true: one message that names all recipients; each still has a delivery of its own. Default: one message each.',
+        'true: one message that shows all recipients; each still has its own delivery. Default: one message for each recipient.',
       ),
     max_attachment: sizeSchema
       .optional()

@@ -13,16 +13,16 @@ export const s3Schema = (formats: readonly string[]) =>
     bucket: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'the name of a bucket')
-      .describe('It must exist.'),
+      .describe('The bucket; it must exist.'),
     key: objectKeySchema
       .default('{{ org }}/{{ report }}/{{ period.from }}/{{ file.name }}')
       .describe('Key of each object, e.g. "acme/{{ period.from }}/{{ file.name }}".'),
     endpoint: urlSchema(['https:', 'http:'])
       .optional()
-      .describe('Of a store other than Amazon S3, e.g. https://minio.acme.example:9000.'),
+      .describe('Endpoint of a store other than Amazon S3, e.g. https://minio.acme.example:9000.'),
     region: lineSchema(60)
       .optional()
-      .describe('Defaults to what the environment says, AWS_REGION; us-east-1 with an endpoint.'),
+      .describe('Defaults to AWS_REGION in the environment; us-east-1 with an endpoint.'),
     path_style: z
       .boolean()
       .optional()
@@ -40,7 +40,7 @@ export const s3Schema = (formats: readonly string[]) =>
         error: 'AES256, or { kms_key: ARN }',
       })
       .optional()
-      .describe('Server-side encryption: AES256, or { kms_key: ARN }. Absent: as the bucket has it.'),
+      .describe('Server-side encryption: AES256, or { kms_key: ARN }. Absent: the default of the bucket.'),
     tags: z
       .boolean()
       .default(true)

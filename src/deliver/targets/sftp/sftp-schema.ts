@@ -17,7 +17,7 @@ export const sftpSchema = (formats: readonly string[]) =>
       user: lineSchema(200),
       password: secretRefSchema.optional(),
       private_key: secretRefSchema.optional().describe('A reference to a private key in OpenSSH or PEM form.'),
-      passphrase: secretRefSchema.optional().describe('Of the private key.'),
+      passphrase: secretRefSchema.optional().describe('Passphrase of the private key.'),
       host_key: z
         .union([hostKeySchema.transform((only) => [only]), z.array(hostKeySchema).min(1).max(10)], {
           error: 'a fingerprint (SHA256:…) or a line of known_hosts, or a list of them',

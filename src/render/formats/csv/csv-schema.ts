@@ -25,7 +25,7 @@ const csvOptionsSchema = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'false: no byte order mark at the start, for programs that stumble over it. Default true: Excel needs it.',
+      'false: no byte order mark at the start, for programs that cannot read it. Default true: Excel needs it.',
     ),
 });
 export type CsvOptions = z.output<typeof csvOptionsSchema>;

@@ -49,7 +49,7 @@ describe('docket preview', () => {
     expect(html).toContain('src="cid:onboarding.');
     expect(preview).not.toContain('cid:');
     expect(preview?.match(/src="data:image\/png;base64,iVBOR/g)).toHaveLength(7);
-    expect(text).toContain('made at 08:00, only on Monday (Europe/Zurich)');
+    expect(text).toContain('created at 08:00, only on Monday (Europe/Zurich)');
   });
 
   test('judges sample figures by the targets, and uses sample readings instead of stored ones', async () => {

@@ -118,7 +118,7 @@ test('the channel gets title, period and headlines as plain text, and a link to 
         emoji: false,
       },
     },
-    { type: 'section', text: { type: 'mrkdwn', text: `<${url}|Open the run on the page>` } },
+    { type: 'section', text: { type: 'mrkdwn', text: `<${url}|Open the run in Docket>` } },
   ]);
   // Screen readers read this text. It is markup, so names must not become mentions.
   expect(posted?.text).toContain('Profiles &lt;created&gt;: 460 &amp; more');

@@ -51,7 +51,7 @@ test('the workflow gets a card with the summary and a link, without markup from 
   const texts = card?.body.map(({ inlines: [run] }) => run?.text);
   expect(texts).toEqual(['Weekly KPIs, 2026-W46', 'Acme Ltd', ...HEADLINES.map((line) => `• ${line}`)]);
   expect(card?.actions).toEqual([
-    { type: 'Action.OpenUrl', title: 'Open the run on the page', url: `https://docket.acme.example/runs/${RUN}` },
+    { type: 'Action.OpenUrl', title: 'Open the run in Docket', url: `https://docket.acme.example/runs/${RUN}` },
   ]);
 });
 

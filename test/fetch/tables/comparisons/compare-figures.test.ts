@@ -292,7 +292,7 @@ test('a note names figures that are missing on the compared days', () => {
   expect(notesIn(table)).toEqual([
     {
       code: 'missing',
-      text: `The service did not answer the year before (${RATE}), the year before of the totals (${RATE}): not known here.`,
+      text: `The service did not return the year before (${RATE}), the year before of the totals (${RATE}): not known here.`,
       incomplete: true,
     },
   ]);

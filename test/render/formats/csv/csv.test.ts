@@ -335,7 +335,7 @@ describe('the schema beside a CSV file', () => {
 
   it('says that rows are missing', async () => {
     const { description } = await schemaOf(nastyDataset().tables.find(({ id }) => id === 'groups')!);
-    expect(description).toContain('Incomplete: The service cut the table after 5,000 rows');
+    expect(description).toContain('Incomplete: The service truncated the table after 5,000 rows');
   });
 
   it('types a fractional count as number, and a bucket that is no date as string', async () => {

@@ -381,7 +381,7 @@ describe('a section of the pack', () => {
       'No rows: the service has nothing for this section.',
     );
     expect(texts(cellsOf(book, 'Profiles by group and type'))).toContain(
-      'Incomplete: The service cut the table after 5,000 rows: there are more.',
+      'Incomplete: The service truncated the table after 5,000 rows: there are more.',
     );
   });
 
