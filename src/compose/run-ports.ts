@@ -200,15 +200,10 @@ export async function composeCatalogs(
 }
 
 /** Creates the ports of runs, and those for requests to the service alone. */
-export interface PortsFactories {
-  readonly portsOf: RunPortsFactory;
-  /** Needs no mail server and no secret except the API key, so readings continue while the mail settings are wrong. */
-  readonly askPortsOf: (settings: OrgSettings) => Promise<AskPorts>;
-  readonly warmUp: () => void;
-}
+export type PortsFactories = ReturnType<typeof createRunPorts>;
 
 /** Creates the ports of runs; closing the scope closes the connections. */
-export function createRunPorts(context: AppContext, scope: Scope, stores: RunStores): PortsFactories {
+export function createRunPorts(context: AppContext, scope: Scope, stores: RunStores) {
   const { config, env, clock, workingDirectory = process.cwd() } = context;
   const mailOf = stores.mailOf ?? createMailRoutes(context, scope);
   const secrets = secretSource(env, context);
@@ -287,5 +282,9 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
       workingDirectory,
     };
   };
-  return { portsOf, askPortsOf, warmUp: pool.warmUp };
+  return {
+    portsOf /** Needs no mail server and no secret except the API key, so readings continue while the mail settings are wrong. */,
+    askPortsOf,
+    warmUp: pool.warmUp,
+  };
 }

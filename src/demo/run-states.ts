@@ -4,28 +4,25 @@ import type { RunEvent } from '../run/run-events.ts';
 type EndState = Extract<RunEvent, { type: 'finished' }>['state'];
 
 /** The states that runs end in, in order. A run that waits for people ends several times. */
-export interface RunStates {
-  record(run: string, state: EndState): void;
-  /**
-   * Resolves with the first wanted state of the run after the first `seen` ones, and the number of states up to it.
-   * Rejects with `run.cancelled` if the demo is stopped.
-   */
-  next(
-    run: string,
-    seen: number,
-    wanted?: (state: EndState) => boolean,
-  ): Promise<{ readonly state: EndState; readonly seen: number }>;
-}
+export type RunStates = ReturnType<typeof runStates>;
 
-export function runStates(signal: AbortSignal): RunStates {
+export function runStates(signal: AbortSignal) {
   const states = new Map<string, EndState[]>();
   const listeners = new Set<() => void>();
   return {
-    record: (run, state) => {
+    record: (run: string, state: EndState): void => {
       states.set(run, [...(states.get(run) ?? []), state]);
       for (const listener of [...listeners]) listener();
     },
-    next: (run, seen, wanted = () => true) =>
+    /**
+     * Resolves with the first wanted state of the run after the first `seen` ones, and the number of states up to it.
+     * Rejects with `run.cancelled` if the demo is stopped.
+     */
+    next: (
+      run: string,
+      seen: number,
+      wanted: (state: EndState) => boolean = () => true,
+    ): Promise<{ readonly state: EndState; readonly seen: number }> =>
       new Promise((resolve, reject) => {
         const stop = () => {
           listeners.delete(look);

@@ -188,11 +188,7 @@ export async function resolveOrgId(
 }
 
 /** Checks that the records of a list are in the requested order. */
-export interface ListOrderCheck {
-  addRecord(record: ListRecord): void;
-  /** False after a record that should have come before its predecessor. */
-  isOrdered(): boolean;
-}
+export type ListOrderCheck = ReturnType<typeof listOrderCheck>;
 
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
@@ -207,18 +203,19 @@ function comparable(value: unknown): number | undefined {
 }
 
 /** @param ordering a field name, reversed by a leading `-` (specification §4); undefined: every order is right */
-function listOrderCheck(ordering: string | undefined): ListOrderCheck {
+function listOrderCheck(ordering: string | undefined) {
   const reversed = ordering?.startsWith('-') === true;
   const field = reversed ? ordering?.slice(1) : ordering;
   let last: number | undefined;
   let ordered = true;
   return {
-    addRecord: (record) => {
+    addRecord: (record: ListRecord): void => {
       const value = field === undefined ? undefined : comparable(record[field]);
       if (value === undefined) return;
       if (last !== undefined && (reversed ? value > last : value < last)) ordered = false;
       last = value;
     },
-    isOrdered: () => ordered,
+    /** False after a record that should have come before its predecessor. */
+    isOrdered: (): boolean => ordered,
   };
 }

@@ -115,12 +115,9 @@ export async function writeRows(path: string): Promise<RowWriter> {
 }
 
 /** Looks up whether a figure of a table cannot be right: one of its totals, or of a row. */
-export interface WrongFigures {
-  readonly inTotals: (metric: string) => boolean;
-  readonly inRow: (metric: string, values: Row['values']) => boolean;
-}
+export type WrongFigures = ReturnType<typeof wrongFigures>;
 
-export function wrongFigures({ columns, wrong = [] }: Pick<Table, 'columns' | 'wrong'>): WrongFigures {
+export function wrongFigures({ columns, wrong = [] }: Pick<Table, 'columns' | 'wrong'>) {
   const keyOf = ({ metric, at }: WrongFigure): string =>
     JSON.stringify(typeof at === 'string' ? [metric, at] : [metric, at.bucket, ...at.group]);
   const keys = new Set(wrong.map(keyOf));
@@ -129,8 +126,8 @@ export function wrongFigures({ columns, wrong = [] }: Pick<Table, 'columns' | 'w
   const has = (figure: WrongFigure): boolean => keys.size > 0 && keys.has(keyOf(figure));
   const inColumn = (metric: string): boolean => has({ metric, at: 'column' });
   return {
-    inTotals: (metric) => inColumn(metric) || has({ metric, at: 'totals' }),
-    inRow: (metric, values) =>
+    inTotals: (metric: string): boolean => inColumn(metric) || has({ metric, at: 'totals' }),
+    inRow: (metric: string, values: Row['values']): boolean =>
       inColumn(metric) ||
       has({ metric, at: { bucket: text(values.bucket), group: dimensions.map((name) => text(values[name])) } }),
   };

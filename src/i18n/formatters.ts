@@ -2,24 +2,10 @@ import { intlDateTimeFormat, intlNumberFormat } from '../base/text/intl.ts';
 import { startsWithRealDay } from '../base/time.ts';
 
 /** Formats numbers, days and lists in a locale (BCP 47). */
-export interface LocaleFormatters {
-  /** The ISO 3166 region of the locale, e.g. `GB`; undefined without one. */
-  readonly region: string | undefined;
-  readonly number: (value: number) => string;
-  /** A number with all its decimals. */
-  readonly exactNumber: (value: number) => string;
-  /** E.g. `A, B and C` */
-  readonly all: (items: readonly string[]) => string;
-  /** E.g. `A, B or C` */
-  readonly any: (items: readonly string[]) => string;
-  /** A civil date (YYYY-MM-DD) in long form. Other texts stay unchanged. */
-  readonly day: (date: string) => string;
-  /** An ISO instant in a time zone. Other texts stay unchanged. */
-  readonly instant: (at: string, timezone: string) => string;
-}
+export type LocaleFormatters = ReturnType<typeof localeFormatters>;
 
 /** @param locale BCP 47 */
-export function localeFormatters(locale: string): LocaleFormatters {
+export function localeFormatters(locale: string) {
   const list = (type: Intl.ListFormatType) => (items: readonly string[]) =>
     new Intl.ListFormat(locale, { type }).format(items);
   const date = (text: string, options: Intl.DateTimeFormatOptions): string => {
@@ -29,13 +15,20 @@ export function localeFormatters(locale: string): LocaleFormatters {
       : intlDateTimeFormat(locale, options).format(at);
   };
   return {
+    /** The ISO 3166 region of the locale, e.g. `GB`; undefined without one. */
     region: new Intl.Locale(locale).region,
-    number: (value) => intlNumberFormat(locale).format(value),
-    exactNumber: (value) => intlNumberFormat(locale, { maximumFractionDigits: 20 }).format(value),
+    number: (value: number): string => intlNumberFormat(locale).format(value),
+    /** A number with all its decimals. */
+    exactNumber: (value: number): string => intlNumberFormat(locale, { maximumFractionDigits: 20 }).format(value),
+    /** E.g. `A, B and C` */
     all: list('conjunction'),
+    /** E.g. `A, B or C` */
     any: list('disjunction'),
-    day: (text) => date(text, { timeZone: 'UTC', dateStyle: 'long' }),
-    instant: (text, timeZone) => date(text, { timeZone, dateStyle: 'long', timeStyle: 'short' }),
+    /** A civil date (YYYY-MM-DD) in long form. Other texts stay unchanged. */
+    day: (text: string): string => date(text, { timeZone: 'UTC', dateStyle: 'long' }),
+    /** An ISO instant in a time zone. Other texts stay unchanged. */
+    instant: (text: string, timeZone: string): string =>
+      date(text, { timeZone, dateStyle: 'long', timeStyle: 'short' }),
   };
 }
 

@@ -92,15 +92,7 @@ export interface AuditPage {
   readonly next: string | null;
 }
 
-export interface AuditLog {
-  /**
-   * Records an action after it succeeded. Writes the log line first. If Redis fails, logs an error. Never rejects,
-   * because an error would make the caller repeat the action.
-   */
-  record(entry: AuditEntry): Promise<void>;
-  /** Lists entries. Throws `redis.unreachable`, and `usage.invalid` for an invalid cursor. */
-  list(filter: AuditFilter): Promise<AuditPage>;
-}
+export type AuditLog = ReturnType<typeof redisAuditLog>;
 
 /** Approximate length of the stream, because Redis trims whole nodes. */
 const MAX_ENTRIES = 10_000;
@@ -155,10 +147,14 @@ export const logAuditEntry = (log: Log, entry: AuditEntry): void =>
 export function redisAuditLog(
   redis: RedisClient,
   { prefix, clock, log }: { readonly prefix: string; readonly clock: Clock; readonly log: Log },
-): AuditLog {
+) {
   const key = redisKeys(prefix).audit;
   return {
-    record: async (entry) => {
+    /**
+     * Records an action after it succeeded. Writes the log line first. If Redis fails, logs an error. Never rejects,
+     * because an error would make the caller repeat the action.
+     */
+    record: async (entry: AuditEntry): Promise<void> => {
       logAuditEntry(log, entry);
       const fields = logFields(entry);
       try {
@@ -168,7 +164,8 @@ export function redisAuditLog(
         log.error('Audit entry could not be stored in Redis', { ...fields, error: toDocketError(thrown).toJSON() });
       }
     },
-    list: async ({ orgs, includeGlobal, event, who, after, limit }) => {
+    /** Lists entries. Throws `redis.unreachable`, and `usage.invalid` for an invalid cursor. */
+    list: async ({ orgs, includeGlobal, event, who, after, limit }: AuditFilter): Promise<AuditPage> => {
       if (after !== undefined && !AUDIT_CURSOR_PATTERN.test(after)) {
         throw new DocketError('usage.invalid', 'Invalid cursor.', {
           where: 'after',

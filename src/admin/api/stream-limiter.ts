@@ -7,12 +7,7 @@ export interface OpenStream {
 }
 
 /** Limits the event streams that this process sends. */
-export interface StreamLimiter {
-  /** Undefined if this principal, or all together, have too many open streams. */
-  open(who: string): OpenStream | undefined;
-  /** Ends all streams, so that they do not delay the shutdown. */
-  close(): void;
-}
+export type StreamLimiter = ReturnType<typeof createStreamLimiter>;
 
 /**
  * Each stream holds a connection and reads Redis once per second. A page that opens one per row, or a client that never
@@ -20,12 +15,13 @@ export interface StreamLimiter {
  *
  * @param each maximum streams per principal
  */
-export function createStreamLimiter({ most = 200, each = 10 } = {}): StreamLimiter {
+export function createStreamLimiter({ most = 200, each = 10 } = {}) {
   const closing = new AbortController();
   const open = new Map<string, number>();
   let all = 0;
   return {
-    open: (who) => {
+    /** Undefined if this principal, or all together, have too many open streams. */
+    open: (who: string): OpenStream | undefined => {
       const own = open.get(who) ?? 0;
       if (own >= each || all >= most || closing.signal.aborted) return undefined;
       open.set(who, own + 1);
@@ -46,6 +42,7 @@ export function createStreamLimiter({ most = 200, each = 10 } = {}): StreamLimit
       );
       return { signal: ending.signal, end: stop };
     },
-    close: () => closing.abort(),
+    /** Ends all streams, so that they do not delay the shutdown. */
+    close: (): void => closing.abort(),
   };
 }

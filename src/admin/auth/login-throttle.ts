@@ -13,12 +13,7 @@ const WINDOW_MS = 60_000;
 /**
  * Counts, by address, the rejected tokens of requests and of the sign-in form, and the rejected sign-ins with accounts.
  */
-export interface LoginThrottle {
-  /** Logs a refused token. Returns the seconds to wait if the address has exceeded the limit. */
-  recordRefusal(context: Context<Env>, why: 'unknown' | 'expired'): number | undefined;
-  /** Does the same for a sign-in with an account. */
-  recordRefusedAccount(context: Context<Env>, refusal: RefusedAccount): number | undefined;
-}
+export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
 /** Why a sign-in with an account was refused. */
 export interface RefusedAccount {
@@ -32,7 +27,7 @@ export interface RefusedAccount {
  * Valid tokens are never throttled: clients behind a proxy share an address, and one that guesses must not lock out the
  * rest.
  */
-export function createLoginThrottle({ clock, log }: { readonly clock: Clock; readonly log: Log }): LoginThrottle {
+export function createLoginThrottle({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   const refusals = createWindowCounter(() => clock.now(), { most: MAX_REFUSALS, windowMs: WINDOW_MS });
   const record = (context: Context<Env>, messages: { one: string; last: string }, about: LogFields) => {
     const { address } = context.get('client');
@@ -44,8 +39,11 @@ export function createLoginThrottle({ clock, log }: { readonly clock: Clock; rea
     return left > 0 ? undefined : Math.ceil(endsMs / 1_000);
   };
   return {
-    recordRefusal: (context, why) => record(context, TOKEN_MESSAGES, { event: 'token.refused', why }),
-    recordRefusedAccount: (context, refusal) =>
+    /** Logs a refused token. Returns the seconds to wait if the address has exceeded the limit. */
+    recordRefusal: (context: Context<Env>, why: 'unknown' | 'expired'): number | undefined =>
+      record(context, TOKEN_MESSAGES, { event: 'token.refused', why }),
+    /** Does the same for a sign-in with an account. */
+    recordRefusedAccount: (context: Context<Env>, refusal: RefusedAccount): number | undefined =>
       record(context, ACCOUNT_MESSAGES, { event: 'session.refused', ...refusal }),
   };
 }

@@ -9,18 +9,14 @@ import { createWindowCounter, type WindowCount } from './window-counter.ts';
 const WINDOW_MS = 60_000;
 
 /** Limits requests by principal, or by address if there is no principal. */
-export interface RateLimit {
-  /** Counts a request. Returns the refusal if it exceeds the limit. */
-  principal(context: Context<Env>, principal: Principal): Response | undefined;
-  address(context: Context<Env>): Response | undefined;
-}
+export type RateLimit = ReturnType<typeof createRateLimit>;
 
 /**
  * Counts in memory: a counter in Redis would cost a round trip per request, and pass a flood on to Redis.
  *
  * @param perMinute requests per token, account, or address of an unauthenticated client
  */
-export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
+export function createRateLimit(perMinute: number, clock: Clock) {
   const requests = createWindowCounter(() => clock.now(), { most: perMinute, windowMs: WINDOW_MS });
   const judge = (context: Context<Env>, { left, endsMs }: WindowCount): Response | undefined => {
     const seconds = Math.ceil(endsMs / 1_000);
@@ -36,7 +32,10 @@ export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
     return undefined;
   };
   return {
-    principal: (context, { subject }) => judge(context, requests.count(`principal ${subject}`)),
-    address: (context) => judge(context, requests.count(`address ${addressBlock(context.get('client').address)}`)),
+    /** Counts a request. Returns the refusal if it exceeds the limit. */
+    principal: (context: Context<Env>, { subject }: Principal): Response | undefined =>
+      judge(context, requests.count(`principal ${subject}`)),
+    address: (context: Context<Env>): Response | undefined =>
+      judge(context, requests.count(`address ${addressBlock(context.get('client').address)}`)),
   };
 }

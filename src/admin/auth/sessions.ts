@@ -48,23 +48,7 @@ export type SessionState =
  *
  * Each method throws `redis.unreachable`.
  */
-export interface Sessions {
-  /** The session of a request. Undefined if it has none, or if the session, its token or its account has ended. */
-  read(context: Context<Env>): Promise<Session | undefined>;
-  /** The session, or the reason why there is none. */
-  inspect(context: Context<Env>): Promise<SessionState>;
-  /** Starts a session with a new id and ends the browser's previous one. Only for POST. */
-  signIn(context: Context<Env>, token: string): Promise<SignInResult>;
-  /**
-   * Starts a session of an account, with a new id. The caller has checked that the provider confirmed the account and
-   * that this browser began the sign-in. Undefined if the connection is not encrypted.
-   *
-   * @param stored returns what to store about the account, given the id of the session
-   */
-  begin(context: Context<Env>, principal: Principal, stored: (id: string) => string): Promise<Session | undefined>;
-  /** @returns the session that has ended, if there was one */
-  signOut(context: Context<Env>): Promise<Session | undefined>;
-}
+export type Sessions = ReturnType<typeof redisSessions>;
 
 /** Whether a stored account still gives access. */
 export type AccountState =
@@ -111,7 +95,7 @@ export const isUnprotected = (context: Context<Env>): boolean => {
 };
 
 /** Sessions in Redis. */
-export function redisSessions(ports: SessionPorts): Sessions {
+export function redisSessions(ports: SessionPorts) {
   const { redis, prefix, tokens, accounts, loginThrottle, audit, clock } = ports;
   const store = redisSessionStore(redis, prefix);
   const restMs = ({ began, seen }: StoredSession): number =>
@@ -178,9 +162,12 @@ export function redisSessions(ports: SessionPorts): Sessions {
   };
 
   return {
+    /** The session of a request. Undefined if it has none, or if the session, its token or its account has ended. */
     read,
+    /** The session, or the reason why there is none. */
     inspect,
-    signIn: async (context, token) => {
+    /** Starts a session with a new id and ends the browser's previous one. Only for POST. */
+    signIn: async (context: Context<Env>, token: string): Promise<SignInResult> => {
       if (!isSameOrigin(context)) return { signedIn: false, why: 'cross_site' };
       if (isUnprotected(context)) return { signedIn: false, why: 'insecure' };
       const verdict = await tokens.verify(token.trim().slice(0, 512));
@@ -195,14 +182,25 @@ export function redisSessions(ports: SessionPorts): Sessions {
       }));
       return { signedIn: true, session };
     },
-    begin: async (context, principal, stored) => {
+    /**
+     * Starts a session of an account, with a new id. The caller has checked that the provider confirmed the account and
+     * that this browser began the sign-in. Undefined if the connection is not encrypted.
+     *
+     * @param stored returns what to store about the account, given the id of the session
+     */
+    begin: async (
+      context: Context<Env>,
+      principal: Principal,
+      stored: (id: string) => string,
+    ): Promise<Session | undefined> => {
       if (isUnprotected(context)) return undefined;
       return begin(context, principal, (id, now) => ({
         session: { kind: 'account', began: now, seen: now },
         account: stored(id),
       }));
     },
-    signOut: async (context) => {
+    /** @returns the session that has ended, if there was one */
+    signOut: async (context: Context<Env>): Promise<Session | undefined> => {
       const { address, secure } = context.get('client');
       const id = readSessionId(context);
       const session = await read(context);

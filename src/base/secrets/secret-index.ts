@@ -9,13 +9,7 @@ export interface WorkCounter {
 }
 
 /** Finds many texts at once. The time for adding and removing does not depend on the other entries. */
-export interface SecretIndex {
-  add(forms: readonly SecretForm[]): void;
-  /** Removes forms. A form that was added twice must be removed twice. */
-  remove(forms: readonly SecretForm[]): void;
-  /** Ranges of the forms in a text, including truncated ones; in order, not overlapping. */
-  find(text: string, work?: WorkCounter): Range[];
-}
+export type SecretIndex = ReturnType<typeof secretIndex>;
 
 /** Fewest first characters of a secret that are redacted: before a truncation mark, and anywhere else. */
 const MIN_CUT_PREFIX = 8;
@@ -50,7 +44,7 @@ interface PrefixMatch {
  * Creates an index. A search reads each character of the text once, and does a binary search among the forms with the
  * same first characters. Its time is bounded even for many secrets and for adversarial texts.
  */
-export function secretIndex(): SecretIndex {
+export function secretIndex() {
   const buckets = new Map<string, Bucket>();
   /** Number of buckets that start with three characters, by the hash of these. */
   const filter = new Uint16Array(1 << FILTER_BITS);
@@ -73,13 +67,15 @@ export function secretIndex(): SecretIndex {
     }
   };
   return {
-    add: (forms) => {
+    add: (forms: readonly SecretForm[]): void => {
       for (const form of forms) change(form, 1);
     },
-    remove: (forms) => {
+    /** Removes forms. A form that was added twice must be removed twice. */
+    remove: (forms: readonly SecretForm[]): void => {
       for (const form of forms) change(form, -1);
     },
-    find: (text, work = { steps: 0 }) => {
+    /** Ranges of the forms in a text, including truncated ones; in order, not overlapping. */
+    find: (text: string, work: WorkCounter = { steps: 0 }): Range[] => {
       const found: [start: number, end: number][] = [];
       const run = base64RunFinder(text, work);
       for (let at = 0; at <= text.length - MIN_SECRET_LENGTH; at += 1) {

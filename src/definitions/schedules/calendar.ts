@@ -34,17 +34,9 @@ export const calendarSchema = z
 export type Calendar = z.infer<typeof calendarSchema>;
 
 /** Finds business days. Results are undefined if the country's holidays are unknown for the year (`HOLIDAY_YEARS`). */
-export interface BusinessDays {
-  isBusinessDay(day: CivilDay): boolean | undefined;
-  /** The day itself if it is a business day, otherwise the nearest one after it (`step` 1) or before it (-1). */
-  nearestBusinessDay(day: CivilDay, step: 1 | -1): CivilDay | undefined;
-  /**
-   * The n-th business day of the day's month, counted from its end if `n` is negative; undefined if there are fewer.
-   */
-  nthBusinessDayOfMonth(day: CivilDay, n: number): CivilDay | undefined;
-}
+export type BusinessDays = ReturnType<typeof businessDays>;
 
-export function businessDays({ country, region, holidays, working_days, weekend }: Calendar): BusinessDays {
+export function businessDays({ country, region, holidays, working_days, weekend }: Calendar) {
   const holidayDays = new Set(holidays.map(parseCivilDay));
   const workingDays = new Set(working_days.map(parseCivilDay));
   const weekendDays = new Set(weekend.map((name) => WEEKDAYS.indexOf(name)));
@@ -65,8 +57,12 @@ export function businessDays({ country, region, holidays, working_days, weekend 
   };
   return {
     isBusinessDay,
+    /** The day itself if it is a business day, otherwise the nearest one after it (`step` 1) or before it (-1). */
     nearestBusinessDay,
-    nthBusinessDayOfMonth: (day, n) => {
+    /**
+     * The n-th business day of the day's month, counted from its end if `n` is negative; undefined if there are fewer.
+     */
+    nthBusinessDayOfMonth: (day: CivilDay, n: number): CivilDay | undefined => {
       const { first, next } = monthBounds(day);
       const step = n > 0 ? 1 : -1;
       let left = Math.abs(n);

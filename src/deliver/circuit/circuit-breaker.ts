@@ -18,18 +18,7 @@ export interface Outage {
  * same server. It opens after several failures within a window, lets one probe through from time to time, and closes
  * when a probe succeeds. Names of services contain no secrets, e.g. `mail smtp.example.com:587`.
  */
-export interface CircuitBreaker {
-  /**
-   * Returns undefined if sending is allowed. The first caller after an outage is the probe; until it has a result, the
-   * others still get the outage.
-   * @param askedAt epoch ms at which a person requested the attempt: it is a probe unless the service has failed since
-   */
-  check(service: string, askedAt?: number): Promise<Outage | undefined>;
-  /** The service did what was requested, or refused it for good. */
-  recordSuccess(service: string): Promise<void>;
-  /** @param until epoch ms at which the service's `Retry-After` ends; it applies to all workers at once */
-  recordFailure(service: string, why: string, until?: number): Promise<void>;
-}
+export type CircuitBreaker = ReturnType<typeof redisCircuitBreaker>;
 
 /** Emitted once, by one of the workers. */
 export type CircuitEvent =
@@ -86,7 +75,7 @@ const eventReplySchema = z.tuple([z.enum(['opened', 'closed']), z.coerce.number(
 export function redisCircuitBreaker(
   redis: RedisClient,
   options: { readonly prefix: string; readonly clock: Clock; readonly onEvent?: (event: CircuitEvent) => void },
-): CircuitBreaker {
+) {
   const { prefix, clock, onEvent = () => {} } = options;
   const checkScript = loadLuaScript('./circuit-check-1.lua', import.meta.url);
   const recordScript = loadLuaScript('./circuit-record-1.lua', import.meta.url);
@@ -109,13 +98,21 @@ export function redisCircuitBreaker(
   };
 
   return {
-    check: async (service, askedAt) => {
+    /**
+     * Returns undefined if sending is allowed. The first caller after an outage is the probe; until it has a result, the
+     * others still get the outage.
+     * @param askedAt epoch ms at which a person requested the attempt: it is a probe unless the service has failed since
+     */
+    check: async (service: string, askedAt?: number): Promise<Outage | undefined> => {
       const args = [clock.now(), PROBE_TIMEOUT_MS, askedAt ?? ''];
       const reply = await withContext(() => runLuaScript(redis, checkScript, [keyOf(service)], args));
       const outage = outageReplySchema.parse(reply);
       return outage === null ? undefined : { until: outage[0], why: outage[1] };
     },
-    recordSuccess: (service) => record(service, 'success', ''),
-    recordFailure: (service, why, until) => record(service, 'failure', why, until),
+    /** The service did what was requested, or refused it for good. */
+    recordSuccess: (service: string): Promise<void> => record(service, 'success', ''),
+    /** @param until epoch ms at which the service's `Retry-After` ends; it applies to all workers at once */
+    recordFailure: (service: string, why: string, until?: number): Promise<void> =>
+      record(service, 'failure', why, until),
   };
 }

@@ -82,19 +82,7 @@ export interface ListPage {
  * Throws `DocketError`; `retryable` says whether a retry can help. Rejects with the reason of `signal` when it aborts.
  * No error contains the key, and it is sent to no other origin.
  */
-export interface ComplianceClient {
-  /** The base URL. It is part of cache keys, so that responses of two services are never mixed. */
-  readonly service: string;
-  /** A request is aborted this long (ms) after dispatch. This limits how long its token is held without a reply. */
-  readonly requestTimeoutMs: number;
-  /** All organizations the key can access. */
-  organizations(signal: AbortSignal): Promise<Organization[]>;
-  catalog(org: OrgRef, signal: AbortSignal): Promise<Catalog>;
-  report(org: OrgRef, request: ReportRequest, signal: AbortSignal): Promise<ApiResponse<ReportResponse>>;
-  /** Fetches the first page of the list, or the page that `next` of an earlier page names. */
-  listPage(query: ListQuery, next: string | null, signal: AbortSignal): Promise<ListPage>;
-  close(): Promise<void>;
-}
+export type ComplianceClient = ReturnType<typeof createClient>;
 
 interface Request {
   readonly endpoint: ApiRequestResult['endpoint'];
@@ -114,7 +102,7 @@ export function keyRedactor(key: string): Redact {
 }
 
 /** Throws `config.invalid` for a malformed key. */
-export function createClient(options: ClientOptions): ComplianceClient {
+export function createClient(options: ClientOptions) {
   // HTTP does not allow such a key in a header, and each call would fail like a network error.
   if (!/^[\x21-\x7e]+$/.test(options.key.reveal())) {
     throw new DocketError('config.invalid', 'The API key contains invalid characters.', {
@@ -241,30 +229,34 @@ export function createClient(options: ClientOptions): ComplianceClient {
   };
 
   return {
+    /** The base URL. It is part of cache keys, so that responses of two services are never mixed. */
     service: base.origin + prefix,
+    /** A request is aborted this long (ms) after dispatch. This limits how long its token is held without a reply. */
     requestTimeoutMs: timeouts.total,
-    organizations: async (signal) => {
+    /** All organizations the key can access. */
+    organizations: async (signal: AbortSignal): Promise<Organization[]> => {
       const request = { endpoint: 'organizations', method: 'GET', path: `${prefix}${PATHS.organizations}` } as const;
       return (await send(request, z.array(organizationSchema), signal)).body;
     },
-    catalog: async (org, signal) => {
+    catalog: async (org: OrgRef, signal: AbortSignal): Promise<Catalog> => {
       const request = { endpoint: 'catalog', method: 'GET', path: `${prefix}${PATHS.catalog(org)}` } as const;
       return (await send(request, catalogSchema, signal)).body;
     },
-    report: async (org, body, signal) =>
+    report: async (org: OrgRef, body: ReportRequest, signal: AbortSignal): Promise<ApiResponse<ReportResponse>> =>
       send(
         { endpoint: 'report', method: 'POST', path: `${prefix}${PATHS.report(org)}`, body },
         reportResponseSchema,
         signal,
       ),
-    listPage: async (query, next, signal) => {
+    /** Fetches the first page of the list, or the page that `next` of an earlier page names. */
+    listPage: async (query: ListQuery, next: string | null, signal: AbortSignal): Promise<ListPage> => {
       const path = next === null ? pagePath(listPath(query), query) : nextPage(next, query);
       const { body } = await send({ endpoint: 'list', method: 'GET', path }, listBodySchema, signal);
       if (Array.isArray(body)) return { count: null, next: null, records: body };
       const following = body.next === null ? null : nextPage(body.next, query);
       return { count: body.count, next: following, records: body.results };
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       if (options.dispatcher === undefined) await dispatcher.close();
     },
   };

@@ -33,19 +33,9 @@ const CLOCK_TOLERANCE_MS = 5;
  * Tracks the time of the buckets that one process has used. It shows when the clock of Redis was stepped or its data
  * was lost.
  */
-export interface BucketClock {
-  /**
-   * Undefined for a bucket that Redis may have dropped.
-   * @param now on the monotonic clock
-   */
-  get(key: string, now: number): BucketClockState | undefined;
-  record(key: string, reading: BucketClockReading): void;
-  /** The longest time (ms) that a call of this key can stay unanswered. */
-  maxHoldMs(key: string): number;
-  recordHold(key: string, holdMs: number): void;
-}
+export type BucketClock = ReturnType<typeof bucketClock>;
 
-export function bucketClock(): BucketClock {
+export function bucketClock() {
   interface Bucket {
     readonly generation: string;
     /** Upper bound of the bucket's time when the monotonic clock read `receivedAt`. */
@@ -60,7 +50,11 @@ export function bucketClock(): BucketClock {
   const holds = new Map<string, number>();
   const estimatedTime = ({ at, receivedAt }: Bucket, now: number): number => at + (now - receivedAt) * (1 + MAX_DRIFT);
   return {
-    get: (key, now) => {
+    /**
+     * Undefined for a bucket that Redis may have dropped.
+     * @param now on the monotonic clock
+     */
+    get: (key: string, now: number): BucketClockState | undefined => {
       const bucket = buckets.get(key);
       if (bucket === undefined || now - bucket.lastUsed >= BUCKET_TTL_MS) return undefined;
       const { generation, seen } = bucket;
@@ -69,7 +63,7 @@ export function bucketClock(): BucketClock {
       if (isDue) toldAt.set(key, { generation, at: now });
       return { generation, seen, isDue, offset: Math.floor(estimatedTime(bucket, now) - now) };
     },
-    record: (key, { generation, at, sentAt, receivedAt }) => {
+    record: (key: string, { generation, at, sentAt, receivedAt }: BucketClockReading): void => {
       const before = buckets.get(key);
       const same = before?.generation === generation ? before : undefined;
       const seen = Math.max(at, same?.seen ?? at);
@@ -83,7 +77,8 @@ export function bucketClock(): BucketClock {
         keep ? { ...same, seen, lastUsed: receivedAt } : { generation, at, receivedAt, seen, lastUsed: receivedAt },
       );
     },
-    maxHoldMs: (key) => holds.get(key) ?? 0,
-    recordHold: (key, holdMs) => void holds.set(key, Math.max(holdMs, holds.get(key) ?? 0)),
+    /** The longest time (ms) that a call of this key can stay unanswered. */
+    maxHoldMs: (key: string): number => holds.get(key) ?? 0,
+    recordHold: (key: string, holdMs: number): void => void holds.set(key, Math.max(holdMs, holds.get(key) ?? 0)),
   };
 }

@@ -4,30 +4,7 @@ import type { Clock } from '../../base/clock.ts';
  * The waiters of one process. Each sleeps until its token is expected. The first waiter of a key also checks whether a
  * token comes earlier.
  */
-export interface LocalWaiters {
-  /**
-   * Resolves when the waiter should acquire again: at `at`, when it is woken, or when the signal aborts. The waiter of
-   * the key that expects its token first wakes half-way, to find tokens that others returned early. A waiter that was a
-   * window or more from its token has only a lower bound and must acquire again for the exact time: it wakes early with
-   * another waiter, so that both acquire in one call of the script.
-   *
-   * @param at epoch ms
-   */
-  sleep(
-    key: string,
-    id: string,
-    at: number,
-    context: { readonly clock: Clock; readonly windowMs: number; readonly signal: AbortSignal },
-  ): Promise<void>;
-  /**
-   * Called when a grant leaves tokens. Wakes those of these waiters that sleep in this process, unless they wake by
-   * then (epoch ms) anyway. If none of them does and there are more tokens than names, wakes this process's first
-   * waiter, which may be next in the queue.
-   */
-  wake(key: string, ids: readonly string[], tokens: number, by: number): void;
-  /** Called when a token may be free. Wakes the first waiter of the key, unless it wakes by then (epoch ms) anyway. */
-  wakeNext(key: string, by: number): void;
-}
+export type LocalWaiters = ReturnType<typeof localWaiters>;
 
 interface Waiter {
   readonly id: string;
@@ -43,7 +20,7 @@ const MIN_PART_OF_WINDOW = 1 / 4;
 /** A waiter wakes early with another one if it expects its token within this part of a window. */
 const EARLY_PART_OF_WINDOW = 1 / 4;
 
-export function localWaiters(): LocalWaiters {
+export function localWaiters() {
   /** By key, in the order of `at`. */
   const waiting = new Map<string, Waiter[]>();
 
@@ -70,7 +47,20 @@ export function localWaiters(): LocalWaiters {
   };
 
   return {
-    sleep: async (key, id, at, { clock, windowMs, signal }) => {
+    /**
+     * Resolves when the waiter should acquire again: at `at`, when it is woken, or when the signal aborts. The waiter of
+     * the key that expects its token first wakes half-way, to find tokens that others returned early. A waiter that was a
+     * window or more from its token has only a lower bound and must acquire again for the exact time: it wakes early with
+     * another waiter, so that both acquire in one call of the script.
+     *
+     * @param at epoch ms
+     */
+    sleep: async (
+      key: string,
+      id: string,
+      at: number,
+      { clock, windowMs, signal }: { readonly clock: Clock; readonly windowMs: number; readonly signal: AbortSignal },
+    ): Promise<void> => {
       let woken = false;
       let timer = new AbortController();
       const end = () => timer.abort();
@@ -100,7 +90,12 @@ export function localWaiters(): LocalWaiters {
         if (!signal.aborted) wakeEarly(key, clock.now() + windowMs * EARLY_PART_OF_WINDOW);
       }
     },
-    wake: (key, ids, tokens, by) => {
+    /**
+     * Called when a grant leaves tokens. Wakes those of these waiters that sleep in this process, unless they wake by
+     * then (epoch ms) anyway. If none of them does and there are more tokens than names, wakes this process's first
+     * waiter, which may be next in the queue.
+     */
+    wake: (key: string, ids: readonly string[], tokens: number, by: number): void => {
       const waiters = waiting.get(key) ?? [];
       const named = ids.length === 0 ? [] : waiters.filter(({ id }) => ids.includes(id));
       const woken = named.length === 0 && tokens > ids.length ? waiters.slice(0, 1) : named;
@@ -108,7 +103,8 @@ export function localWaiters(): LocalWaiters {
         if (waiter.at > by) waiter.interrupt('acquire');
       }
     },
-    wakeNext: (key, by) => {
+    /** Called when a token may be free. Wakes the first waiter of the key, unless it wakes by then (epoch ms) anyway. */
+    wakeNext: (key: string, by: number): void => {
       const first = waiting.get(key)?.[0];
       if (first !== undefined && first.at > by) first.interrupt('acquire');
     },

@@ -19,10 +19,7 @@ export interface PlannedCalls {
 }
 
 /** The calls of all sections and of their partners, by section id. */
-export interface PlannedRequests {
-  own(section: string): PlannedCalls;
-  partners(section: string): readonly (PartnerRequest & { readonly calls: PlannedCalls })[];
-}
+export type PlannedRequests = ReturnType<typeof planRequests>;
 
 const ownKey = (section: string): string => `section ${section}`;
 const partnerKey = (section: string, { kind, of }: PartnerRequest): string => `${kind} ${of} of ${section}`;
@@ -38,7 +35,7 @@ export function planRequests(
   catalog: Catalog,
   limits: CallLimits,
   bases?: BaseSettings,
-): PlannedRequests {
+) {
   const answered = (one: SectionRequest, partner: PartnerRequest): boolean =>
     one.request !== undefined && isAnsweredBySection(partner, one.request);
   const keyed = sections.flatMap((one): KeyedRequest[] => {
@@ -72,8 +69,8 @@ export function planRequests(
   const callsOf = (key: string): RequestCalls => based.get(key) ?? unplanned(key);
   const bySection = new Map(sections.map((one) => [one.section.id, one]));
   return {
-    own: (section) => callsOf(ownKey(section)),
-    partners: (section) => {
+    own: (section: string): PlannedCalls => callsOf(ownKey(section)),
+    partners: (section: string): readonly (PartnerRequest & { readonly calls: PlannedCalls })[] => {
       const one = bySection.get(section);
       return (one?.partners ?? []).map((partner) => {
         const isOwn = one !== undefined && answered(one, partner);

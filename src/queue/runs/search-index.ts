@@ -22,20 +22,7 @@ export interface IndexedRecipient {
 }
 
 /** The search indexes: recipients, reports with runs, and first days of periods. */
-export interface SearchIndex {
-  /**
-   * Prepares the indexes; call it before a search. Adds runs that processes of an older version have opened, among the
-   * newest and the unfinished runs. If the indexes are missing, builds them, or waits for the process that does. Throws
-   * `search.not_ready` if that takes longer than a person waits; the build continues.
-   */
-  refresh(): Promise<void>;
-  /** Checks all runs, and returns how many it added. Run it periodically. */
-  repair(): Promise<number>;
-  /** Recipients of these organizations that contain the text, ignoring case, latest delivery first. */
-  findRecipients(text: string, orgs: readonly string[] | '*'): Promise<readonly IndexedRecipient[]>;
-  /** All reports with runs, `org/report`. */
-  reports(): Promise<readonly string[]>;
-}
+export type SearchIndex = ReturnType<typeof redisSearchIndex>;
 
 /** Newest and unfinished runs that each search checks. */
 const CHECKED_RUNS = 200;
@@ -66,7 +53,7 @@ export interface SearchIndexOptions {
 export function redisSearchIndex(
   redis: RedisClient,
   { prefix, keepDays, log, clock = systemClock, maxWaitMs = MAX_WAIT_MS }: SearchIndexOptions,
-): SearchIndex {
+) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   const ttl = Math.round(keepDays * DAY_MS);
@@ -128,39 +115,49 @@ export function redisSearchIndex(
   };
 
   return {
-    refresh: mapped(async () => {
+    /**
+     * Prepares the indexes; call it before a search. Adds runs that processes of an older version have opened, among the
+     * newest and the unfinished runs. If the indexes are missing, builds them, or waits for the process that does. Throws
+     * `search.not_ready` if that takes longer than a person waits; the build continues.
+     */
+    refresh: mapped(async (): Promise<void> => {
       if (!(await isComplete())) return waitForBuild();
       const newest = await Promise.all(
         [keys.index(), keys.unfinished].map((index) => redis.zrevrange(index, 0, CHECKED_RUNS - 1)),
       );
       await enter([...new Set(newest.flat())], false);
     }),
-    repair: mapped(async () => {
+    /** Checks all runs, and returns how many it added. Run it periodically. */
+    repair: mapped(async (): Promise<number> => {
       if (!(await isComplete())) await buildOnce();
       let count = 0;
       for await (const ids of listRunIds(redis, keys, { limit: REBUILD_BATCH_SIZE })) count += await enter(ids, false);
       return count;
     }),
-    findRecipients: mapped(async (text, orgs) => {
-      const part = asciiLowerCase(text);
-      const visible = orgs === '*' ? undefined : new Set(orgs);
-      const found = new Map<string, IndexedRecipient>();
-      let cursor = '0';
-      do {
-        const pattern = `*${part.replace(/[\\*?[\]]/g, '\\$&')}*`;
-        const [next, flat] = await redis.zscan(keys.recipients, cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT);
-        for (let index = 0; index + 1 < flat.length; index += 2) {
-          const name = flat[index] ?? '';
-          const [org, recipient] = [name.slice(0, name.indexOf('/')), name.slice(name.indexOf('/') + 1)];
-          if (name === COMPLETE || (visible !== undefined && !visible.has(org))) continue;
-          // The pattern also matches the organization's name.
-          if (recipient.includes(part)) found.set(name, { org, recipient, name, at: Number(flat[index + 1]) });
-        }
-        cursor = next;
-      } while (cursor !== '0');
-      return [...found.values()].sort((one, other) => other.at - one.at || (one.name < other.name ? -1 : 1));
-    }),
-    reports: mapped(() => redis.zrange(keys.reports, 0, '-1')),
+    /** Recipients of these organizations that contain the text, ignoring case, latest delivery first. */
+    findRecipients: mapped(
+      async (text: string, orgs: readonly string[] | '*'): Promise<readonly IndexedRecipient[]> => {
+        const part = asciiLowerCase(text);
+        const visible = orgs === '*' ? undefined : new Set(orgs);
+        const found = new Map<string, IndexedRecipient>();
+        let cursor = '0';
+        do {
+          const pattern = `*${part.replace(/[\\*?[\]]/g, '\\$&')}*`;
+          const [next, flat] = await redis.zscan(keys.recipients, cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT);
+          for (let index = 0; index + 1 < flat.length; index += 2) {
+            const name = flat[index] ?? '';
+            const [org, recipient] = [name.slice(0, name.indexOf('/')), name.slice(name.indexOf('/') + 1)];
+            if (name === COMPLETE || (visible !== undefined && !visible.has(org))) continue;
+            // The pattern also matches the organization's name.
+            if (recipient.includes(part)) found.set(name, { org, recipient, name, at: Number(flat[index + 1]) });
+          }
+          cursor = next;
+        } while (cursor !== '0');
+        return [...found.values()].sort((one, other) => other.at - one.at || (one.name < other.name ? -1 : 1));
+      },
+    ),
+    /** All reports with runs, `org/report`. */
+    reports: mapped((): Promise<readonly string[]> => redis.zrange(keys.reports, 0, '-1')),
   };
 }
 

@@ -17,26 +17,22 @@ const summarySchema = z.object({
 export type ReadingSummary = Readonly<z.infer<typeof summarySchema>> & { readonly org: string };
 
 /** Summaries of the readings in the archive, for metrics and the page. Workers rebuild them every hour. */
-export interface ReadingIndex {
-  put(summary: ReadingSummary): Promise<void>;
-  /** Removes the summaries of all other organizations. */
-  retain(orgs: ReadonlySet<string>): Promise<void>;
-  /** Sorted by organization. Leaves out unreadable summaries. */
-  list(): Promise<readonly ReadingSummary[]>;
-}
+export type ReadingIndex = ReturnType<typeof redisReadingIndex>;
 
 /** Keeps the summaries in one hash. Throws `redis.unreachable`. */
-export function redisReadingIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): ReadingIndex {
+export function redisReadingIndex(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const key = redisKeys(prefix).readings;
   return {
-    put: ({ org, ...summary }) =>
+    put: ({ org, ...summary }: ReadingSummary): Promise<void> =>
       withRedisErrors(redis, async () => void (await redis.hset(key, org, JSON.stringify(summary)))),
-    retain: (orgs) =>
+    /** Removes the summaries of all other organizations. */
+    retain: (orgs: ReadonlySet<string>): Promise<void> =>
       withRedisErrors(redis, async () => {
         const gone = (await redis.hkeys(key)).filter((org) => !orgs.has(org));
         if (gone.length > 0) await redis.hdel(key, ...gone);
       }),
-    list: () =>
+    /** Sorted by organization. Leaves out unreadable summaries. */
+    list: (): Promise<readonly ReadingSummary[]> =>
       withRedisErrors(redis, async () =>
         Object.entries(await redis.hgetall(key))
           .flatMap(([org, text]) => {

@@ -5,22 +5,10 @@ import { type Bucket, bucketsOf } from '../../plan/buckets.ts';
 import { isClipped } from './whole-period.ts';
 
 /** The points of each metric, in order of time, for a table with one row per bucket. */
-export interface TableBuckets {
-  readonly buckets: readonly {
-    readonly bucket: string;
-    readonly running: boolean;
-    readonly clipped: boolean;
-    /** The bucket is running, or cut off by the period. */
-    readonly partial: boolean;
-  }[];
-  /** One value per bucket. */
-  readonly valuesOf: (metric: string) => (number | null)[];
-  /** The numbers of cases behind the values; null if unknown. */
-  readonly casesOf: (metric: string) => (number | null)[];
-}
+export type TableBuckets = ReturnType<typeof tableBuckets>;
 
 /** Reads a table's buckets. Buckets in the range without a row are included with null, so that a gap is visible. */
-export function tableBuckets(table: Table, granularity: Granularity): TableBuckets {
+export function tableBuckets(table: Table, granularity: Granularity) {
   const { rows, range } = table;
   const byBucket = new Map(
     [...iterateRows(rows)].flatMap((row) =>
@@ -35,11 +23,14 @@ export function tableBuckets(table: Table, granularity: Granularity): TableBucke
       const clipped = isClipped(table, bucket, granularity);
       return { bucket, partial: running || clipped, running, clipped };
     }),
-    valuesOf: (metric) =>
+    /** One value per bucket. */
+    valuesOf: (metric: string): (number | null)[] =>
       labels.map((bucket) => {
         const value = byBucket.get(bucket)?.values[metric];
         return typeof value === 'number' ? value : null;
       }),
-    casesOf: (metric) => labels.map((bucket) => byBucket.get(bucket)?.cases?.[metric] ?? null),
+    /** The numbers of cases behind the values; null if unknown. */
+    casesOf: (metric: string): (number | null)[] =>
+      labels.map((bucket) => byBucket.get(bucket)?.cases?.[metric] ?? null),
   };
 }

@@ -72,17 +72,12 @@ export const isZone = (name: string): boolean =>
   /^[A-Z][A-Za-z0-9_+-]*(\/[A-Z][A-Za-z0-9_+-]*)*$/.test(name) && IANAZone.isValidZone(name);
 
 /** Finds the starts of days in a time zone. */
-export interface ZoneDays {
-  /** The first instant (epoch ms) with the local date `day`, or a later one if the zone skipped that day. */
-  start(day: DayNumber): number;
-  /** The local date of an instant. */
-  of(instant: number): DayNumber;
-}
+export type ZoneDays = ReturnType<typeof zoneDays>;
 
 /** Several years of one time zone. */
 const MAX_CACHED_DAYS = 10_000;
 
-export function zoneDays(name: string): ZoneDays {
+export function zoneDays(name: string) {
   const zone = IANAZone.create(name);
   const of = (instant: number): DayNumber => Math.floor((instant + zone.offset(instant) * 60_000) / DAY_MS);
   const find = (day: DayNumber): number => {
@@ -94,5 +89,9 @@ export function zoneDays(name: string): ZoneDays {
     const earliest = midnight - 36 * HOUR_MS;
     return earliest + firstIndex(72 * HOUR_MS, (ms) => of(earliest + ms) >= day);
   };
-  return { of, start: memoize(find, MAX_CACHED_DAYS) };
+  return {
+    /** The local date of an instant. */
+    of /** The first instant (epoch ms) with the local date `day`, or a later one if the zone skipped that day. */,
+    start: memoize(find, MAX_CACHED_DAYS),
+  };
 }

@@ -8,17 +8,13 @@ export interface CachedReport extends Pick<Report, 'meta'> {
   readonly rest: Buffer;
 }
 
-export interface ReportCache {
-  /** The cached report of a query, and the whole seconds until it expires. */
-  get(question: string, now: number): { readonly held: CachedReport; readonly secondsLeft: number } | undefined;
-  put(question: string, report: CachedReport): void;
-}
+export type ReportCache = ReturnType<typeof reportCache>;
 
 /** Above this size the oldest reports are evicted. */
 const MAX_BYTES = 64_000_000;
 
 /** @param seconds how long a report is kept; 0 disables the cache (specification §4.5: up to an hour) */
-export function reportCache(seconds: number): ReportCache {
+export function reportCache(seconds: number) {
   const reports = new Map<string, CachedReport>();
   let bytes = 0;
   const drop = (question: string) => {
@@ -26,7 +22,8 @@ export function reportCache(seconds: number): ReportCache {
     reports.delete(question);
   };
   return {
-    get(question, now) {
+    /** The cached report of a query, and the whole seconds until it expires. */
+    get(question: string, now: number): { readonly held: CachedReport; readonly secondsLeft: number } | undefined {
       const held = reports.get(question);
       if (held === undefined) return undefined;
       const left = held.at + seconds * 1000 - now;
@@ -34,7 +31,7 @@ export function reportCache(seconds: number): ReportCache {
       drop(question);
       return undefined;
     },
-    put(question, report) {
+    put(question: string, report: CachedReport): void {
       drop(question);
       if (seconds === 0) return;
       reports.set(question, report);

@@ -96,16 +96,7 @@ const fingerprintOf = ({ api_key }: OrgSettings, secrets: SecretSource): Promise
   );
 
 /** The metrics limits of API keys, which follow the active definitions. */
-export interface KeyLimits {
-  /**
-   * Finds the organizations that share the key, and logs each conflict among them once.
-   *
-   * @param settings the key's owner, used if no active organization has the key
-   */
-  resolve(key: string, settings: OrgSettings): Promise<void>;
-  /** The limits of a resolved key. Each call uses the current definitions. */
-  of(key: string): BudgetLimits;
-}
+export type KeyLimits = ReturnType<typeof keyLimits>;
 
 /** How often the keys of all organizations are read again, ms: a rotated key may be shared now. */
 const KEYS_TTL_MS = 10 * SECOND_MS;
@@ -163,7 +154,7 @@ export function keyLimits({
   readonly secrets: SecretSource;
   readonly clock: Clock;
   readonly log: Log;
-}): KeyLimits {
+}) {
   const sharingOf = sharedKeyIndex(orgs, secrets, clock);
   const known = new Map<string, { readonly ids: readonly string[]; readonly settings: OrgSettings }>();
   const logged = new Map<string, string>();
@@ -175,7 +166,12 @@ export function keyLimits({
     return found === undefined ? RATE_LIMITS.metrics : budgetLimits(found.settings);
   };
   return {
-    resolve: async (key, settings) => {
+    /**
+     * Finds the organizations that share the key, and logs each conflict among them once.
+     *
+     * @param settings the key's owner, used if no active organization has the key
+     */
+    resolve: async (key: string, settings: OrgSettings): Promise<void> => {
       const sharing = await sharingOf(key, settings);
       known.set(key, { ids: sharing.map(({ id }) => id), settings });
       const conflict = budgetConflict(sharing);
@@ -187,7 +183,8 @@ export function keyLimits({
         log.warn(conflict.message, { key, count: calls, why });
       }
     },
-    of: (key) => ({
+    /** The limits of a resolved key. Each call uses the current definitions. */
+    of: (key: string): BudgetLimits => ({
       get calls() {
         return now(key).calls;
       },

@@ -18,21 +18,10 @@ const summarySchema = z.object({
 export type CorrectionSummary = Readonly<z.infer<typeof summarySchema>> & { readonly org: string };
 
 /** What processes share about the watch. All of it may be lost: the archive is the source of truth. */
-export interface WatchIndex {
-  /** When each run's figures were last compared, epoch ms. */
-  checks(): Promise<ReadonlyMap<string, number>>;
-  recordCheck(run: string, at: number): Promise<void>;
-  /** Forgets all other runs. */
-  retain(runs: ReadonlySet<string>): Promise<void>;
-  /** Claims the run for this process. False while another process has it. May be repeated with the same `by`. */
-  claim(run: string, by: string, ttlMs: number): Promise<boolean>;
-  putSummaries(summaries: readonly CorrectionSummary[]): Promise<void>;
-  /** Sorted by organization. */
-  summaries(): Promise<readonly CorrectionSummary[]>;
-}
+export type WatchIndex = ReturnType<typeof redisWatchIndex>;
 
 /** Keeps the index in Redis. Throws `redis.unreachable`. */
-export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): WatchIndex {
+export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   const remove = async (key: string, kept: ReadonlySet<string>): Promise<void> => {
@@ -40,31 +29,38 @@ export function redisWatchIndex(redis: RedisClient, { prefix }: { readonly prefi
     if (gone.length > 0) await redis.hdel(key, ...gone);
   };
   return {
-    checks: mapped(async () => {
+    /** When each run's figures were last compared, epoch ms. */
+    checks: mapped(async (): Promise<ReadonlyMap<string, number>> => {
       const stored = Object.entries(await redis.hgetall(keys.correctionChecks));
       return new Map(stored.map(([run, at]) => [run, Number(at)] as const).filter(([, at]) => Number.isFinite(at)));
     }),
     // The claim stays, because another process may have read the checks before this one.
-    recordCheck: mapped(async (run: string, at: number) => void (await redis.hset(keys.correctionChecks, run, at))),
-    retain: mapped(async (runs: ReadonlySet<string>) => remove(keys.correctionChecks, runs)),
-    claim: mapped(async (run: string, by: string, ttlMs: number) => {
+    recordCheck: mapped(
+      async (run: string, at: number): Promise<void> => void (await redis.hset(keys.correctionChecks, run, at)),
+    ),
+    /** Forgets all other runs. */
+    retain: mapped(async (runs: ReadonlySet<string>): Promise<void> => remove(keys.correctionChecks, runs)),
+    /** Claims the run for this process. False while another process has it. May be repeated with the same `by`. */
+    claim: mapped(async (run: string, by: string, ttlMs: number): Promise<boolean> => {
       const key = keys.correctionClaim(run);
       if ((await redis.set(key, by, 'PX', ttlMs, 'NX')) === 'OK') return true;
       if ((await redis.get(key)) !== by) return false;
       await redis.pexpire(key, ttlMs);
       return true;
     }),
-    putSummaries: mapped(async (summaries: readonly CorrectionSummary[]) => {
+    putSummaries: mapped(async (summaries: readonly CorrectionSummary[]): Promise<void> => {
       await remove(keys.corrections, new Set(summaries.map(({ org }) => org)));
       for (const { org, ...summary } of summaries) await redis.hset(keys.corrections, org, JSON.stringify(summary));
     }),
-    summaries: mapped(async () =>
-      Object.entries(await redis.hgetall(keys.corrections))
-        .flatMap(([org, text]): CorrectionSummary[] => {
-          const summary = parseStored(summarySchema, text);
-          return summary === undefined ? [] : [{ org, ...summary }];
-        })
-        .sort((one, other) => one.org.localeCompare(other.org)),
+    /** Sorted by organization. */
+    summaries: mapped(
+      async (): Promise<readonly CorrectionSummary[]> =>
+        Object.entries(await redis.hgetall(keys.corrections))
+          .flatMap(([org, text]): CorrectionSummary[] => {
+            const summary = parseStored(summarySchema, text);
+            return summary === undefined ? [] : [{ org, ...summary }];
+          })
+          .sort((one, other) => one.org.localeCompare(other.org)),
     ),
   };
 }

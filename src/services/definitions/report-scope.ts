@@ -10,7 +10,6 @@ import { formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
 import type { DefinitionKinds } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
-import type { DestinationPolicy } from '../../deliver/destination-guard.ts';
 import type { ActiveOrgs } from '../budgets/key-limits.ts';
 
 type Parts = Pick<AppContext, 'config' | 'env' | 'accessFiles' | 'workingDirectory'>;
@@ -55,23 +54,14 @@ export function readScopePolicy({
 }
 
 /** What an organization's reports may access. */
-export interface ReportScope {
-  /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
-  secretsOf(settings: OrgSettings): SecretSource;
-  readonly destinations: DestinationPolicy;
-  /**
-   * Logs what these definitions may not access, or may access only with DOCKET_REPORT_SCOPE=warn. Logs each message
-   * once.
-   */
-  logDiagnostics(jobs: Definitions): Promise<void>;
-}
+export type ReportScope = ReturnType<typeof createReportScope>;
 
 /** @param orgs the active organizations */
 export function createReportScope(
   context: Parts & Pick<AppContext, 'log' | 'registerSecret' | 'redact'>,
   orgs: () => ActiveOrgs,
   kinds: DefinitionKinds,
-): ReportScope {
+) {
   const policy = readScopePolicy(context);
   const { log } = context;
   const source = secretSource(context.env, context);
@@ -86,7 +76,8 @@ export function createReportScope(
   };
   let areLogged = false;
   return {
-    secretsOf: (settings) => {
+    /** The secrets that an organization's reports may read. Throws `config.secret_refused` for others. */
+    secretsOf: (settings: OrgSettings): SecretSource => {
       const scoped = async (ref: SecretRef) => {
         const refusal = await secretAuthorizer([...orgs().values()], policy.secrets)(ref, settings);
         if (refusal === undefined) return source(ref);
@@ -112,7 +103,11 @@ export function createReportScope(
       warn,
       findProxy: findProxyBy(context.config, source),
     },
-    logDiagnostics: async (jobs) => {
+    /**
+     * Logs what these definitions may not access, or may access only with DOCKET_REPORT_SCOPE=warn. Logs each message
+     * once.
+     */
+    logDiagnostics: async (jobs: Definitions): Promise<void> => {
       const { errors, warnings } = await checkAllowLists(jobs, policy, kinds);
       areLogged = true;
       for (const fault of warnings) warn(formatDiagnostic(fault), fault.file);

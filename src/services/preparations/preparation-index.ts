@@ -33,24 +33,15 @@ export type PreparationStatus = Readonly<z.infer<typeof statusSchema>>;
 export const PREPARATION_TTL_MS = DAY_MS;
 
 /** What processes share about preparations. If it is lost, the calls are made again, or by the run. */
-export interface PreparationIndex {
-  /** The preparations, by run. */
-  statuses(): Promise<ReadonlyMap<string, PreparationStatus>>;
-  put(run: string, status: PreparationStatus): Promise<void>;
-  remove(runs: readonly string[]): Promise<void>;
-  /** Claims the slot for this process. False while another process has it. May be repeated with the same `by`. */
-  claim(run: string, by: string, ttlMs: number): Promise<boolean>;
-  release(run: string, by: string): Promise<void>;
-  /** True once a day for a key that the service refuses. The caller then reports it. */
-  reportRefusal(key: string): Promise<boolean>;
-}
+export type PreparationIndex = ReturnType<typeof redisPreparationIndex>;
 
 /** Keeps the index in Redis. Throws `redis.unreachable`. */
-export function redisPreparationIndex(redis: RedisClient, { prefix }: { readonly prefix: string }): PreparationIndex {
+export function redisPreparationIndex(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   return {
-    statuses: mapped(async () => {
+    /** The preparations, by run. */
+    statuses: mapped(async (): Promise<ReadonlyMap<string, PreparationStatus>> => {
       const stored = Object.entries(await redis.hgetall(keys.preparations));
       return new Map(
         stored.flatMap(([run, text]): [string, PreparationStatus][] => {
@@ -59,26 +50,29 @@ export function redisPreparationIndex(redis: RedisClient, { prefix }: { readonly
         }),
       );
     }),
-    put: mapped(async (run: string, status: PreparationStatus) => {
+    put: mapped(async (run: string, status: PreparationStatus): Promise<void> => {
       await redis.hset(keys.preparations, run, JSON.stringify(status));
       await redis.pexpire(keys.preparations, 3 * PREPARATION_TTL_MS);
     }),
-    remove: mapped(async (runs: readonly string[]) => {
+    remove: mapped(async (runs: readonly string[]): Promise<void> => {
       if (runs.length > 0) await redis.hdel(keys.preparations, ...runs);
     }),
-    claim: mapped(async (run: string, by: string, ttlMs: number) => {
+    /** Claims the slot for this process. False while another process has it. May be repeated with the same `by`. */
+    claim: mapped(async (run: string, by: string, ttlMs: number): Promise<boolean> => {
       const key = keys.preparationClaim(run);
       if ((await redis.set(key, by, 'PX', ttlMs, 'NX')) === 'OK') return true;
       if ((await redis.get(key)) !== by) return false;
       await redis.pexpire(key, ttlMs);
       return true;
     }),
-    release: mapped(async (run: string, by: string) => {
+    release: mapped(async (run: string, by: string): Promise<void> => {
       const key = keys.preparationClaim(run);
       if ((await redis.get(key)) === by) await redis.del(key);
     }),
+    /** True once a day for a key that the service refuses. The caller then reports it. */
     reportRefusal: mapped(
-      async (key: string) => (await redis.set(keys.preparationRefusal(key), '1', 'PX', DAY_MS, 'NX')) === 'OK',
+      async (key: string): Promise<boolean> =>
+        (await redis.set(keys.preparationRefusal(key), '1', 'PX', DAY_MS, 'NX')) === 'OK',
     ),
   };
 }

@@ -22,23 +22,22 @@ import { findLateRuns } from './late-runs.ts';
 const ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** Ensures one notice per report and day among all processes. */
-export interface LateNoticeClaims {
-  /** @param report `org/report` @param day YYYY-MM-DD */
-  claim(report: string, day: string): Promise<boolean>;
-  /** Releases the claim if the notice was not sent, so that another round tries again. */
-  release(report: string, day: string): Promise<void>;
-}
+export type LateNoticeClaims = ReturnType<typeof redisLateNoticeClaims>;
 
 /** Keeps the claims in Redis. Throws `redis.unreachable`. */
-export function redisLateNoticeClaims(redis: RedisClient, { prefix }: { readonly prefix: string }): LateNoticeClaims {
+export function redisLateNoticeClaims(redis: RedisClient, { prefix }: { readonly prefix: string }) {
   const keys = redisKeys(prefix);
   const mapped = mapRedisErrors(redis);
   return {
+    /** @param report `org/report` @param day YYYY-MM-DD */
     claim: mapped(
-      async (report: string, day: string) =>
+      async (report: string, day: string): Promise<boolean> =>
         (await redis.set(keys.lateNotice(report, day), '1', 'PX', 2 * DAY_MS, 'NX')) === 'OK',
     ),
-    release: mapped(async (report: string, day: string) => void (await redis.del(keys.lateNotice(report, day)))),
+    /** Releases the claim if the notice was not sent, so that another round tries again. */
+    release: mapped(
+      async (report: string, day: string): Promise<void> => void (await redis.del(keys.lateNotice(report, day))),
+    ),
   };
 }
 

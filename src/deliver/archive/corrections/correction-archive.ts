@@ -30,28 +30,7 @@ export interface WatchedRun {
  * Stores the figures of delivered editions, and what was found and decided about them. Files are written once. Throws
  * `archive.unwritable`, `archive.unreachable`, `archive.corrupt`.
  */
-export interface CorrectionArchive {
-  /** Stores the figures of a run that is about to be published. @returns their SHA-256, for the manifest */
-  putFigures(run: RunRef, text: string): Promise<string>;
-  /** The stored figures; undefined if there are none. Throws `archive.corrupt` if they have changed. */
-  getFigures(run: RunRef, hash: string): Promise<Buffer | undefined>;
-  /** Stores a file from which an output of the run is made. @returns its SHA-256 */
-  putFile(run: RunRef, bytes: Uint8Array): Promise<string>;
-  /** Reads such a file. Throws `archive.corrupt` if it is missing or has changed. */
-  getFile(run: RunRef, hash: string): Promise<Buffer>;
-  /** All events of a run, in order. */
-  events(run: RunRef): Promise<readonly CorrectionEvent[]>;
-  /**
-   * Appends an event under number `seq`, the last number + 1. If events are signed, it may get a higher number. Only
-   * one of several processes succeeds.
-   * @returns false when another event has this number
-   */
-  append(run: RunRef, event: CorrectionEvent): Promise<boolean>;
-  /** All runs with files here. Costs one listing. */
-  list(): Promise<readonly WatchedRun[]>;
-  /** Deletes everything stored for a run. */
-  delete(run: RunRef): Promise<void>;
-}
+export type CorrectionArchive = ReturnType<typeof correctionArchive>;
 
 export const correctionFolder = ({ org, report, id }: RunRef): string =>
   [
@@ -62,18 +41,20 @@ export const correctionFolder = ({ org, report, id }: RunRef): string =>
   ].join('/');
 
 /** @param signing absent without a signing key */
-export function correctionArchive(storage: ArchiveStorage, signing?: EventSigning): CorrectionArchive {
+export function correctionArchive(storage: ArchiveStorage, signing?: EventSigning) {
   const { metadata, location } = storage;
   const log = eventLog(storage, 'A correction', signing);
   return {
-    putFigures: async (run, text) => {
+    /** Stores the figures of a run that is about to be published. @returns their SHA-256, for the manifest */
+    putFigures: async (run: RunRef, text: string): Promise<string> => {
       // Otherwise nobody could correct the run later.
       await log.assertUsable(run.org);
       const hash = sha256(text);
       await metadata.putIfAbsent(`${correctionFolder(run)}/figures/${hash}.json`, text);
       return hash;
     },
-    getFigures: async (run, hash) => {
+    /** The stored figures; undefined if there are none. Throws `archive.corrupt` if they have changed. */
+    getFigures: async (run: RunRef, hash: string): Promise<Buffer | undefined> => {
       const name = `${correctionFolder(run)}/figures/${hash}.json`;
       const bytes = await metadata.get(name);
       if (bytes === undefined) return undefined;
@@ -81,12 +62,14 @@ export function correctionArchive(storage: ArchiveStorage, signing?: EventSignin
       if (got !== hash) throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${hash}`, got });
       return bytes;
     },
-    putFile: async (run, bytes) => {
+    /** Stores a file from which an output of the run is made. @returns its SHA-256 */
+    putFile: async (run: RunRef, bytes: Uint8Array): Promise<string> => {
       const hash = sha256(bytes);
       await metadata.put(`${correctionFolder(run)}/files/${hash}`, bytes);
       return hash;
     },
-    getFile: async (run, hash) => {
+    /** Reads such a file. Throws `archive.corrupt` if it is missing or has changed. */
+    getFile: async (run: RunRef, hash: string): Promise<Buffer> => {
       const name = `${correctionFolder(run)}/files/${hash}`;
       const bytes = await metadata.get(name);
       if (bytes === undefined) throw archiveCorrupt(location, `${name} is missing`);
@@ -94,16 +77,23 @@ export function correctionArchive(storage: ArchiveStorage, signing?: EventSignin
       if (got !== hash) throw archiveCorrupt(location, `${name} has changed`, { expected: `SHA-256 ${hash}`, got });
       return bytes;
     },
-    events: async (run) =>
+    /** All events of a run, in order. */
+    events: async (run: RunRef): Promise<readonly CorrectionEvent[]> =>
       (await log.events(run.org, correctionFolder(run))).map(({ seq, bytes }) =>
         parseMetadata(location, eventPath(correctionFolder(run), seq), bytes, correctionEventSchema),
       ),
-    append: async (run, event) => {
+    /**
+     * Appends an event under number `seq`, the last number + 1. If events are signed, it may get a higher number. Only
+     * one of several processes succeeds.
+     * @returns false when another event has this number
+     */
+    append: async (run: RunRef, event: CorrectionEvent): Promise<boolean> => {
       await log.assertUsable(run.org);
       const textOf = (seq: number) => `${JSON.stringify({ ...event, seq })}\n`;
       return log.append(run.org, correctionFolder(run), event.seq - 1, textOf);
     },
-    list: async () => {
+    /** All runs with files here. Costs one listing. */
+    list: async (): Promise<readonly WatchedRun[]> => {
       const runs = new Map<string, { run: RunRef; figures: string[]; lastEvent: number }>();
       for (const name of await metadata.list(CORRECTIONS_FOLDER)) {
         const [org = '', report = '', id = '', ...rest] = name.split('/');
@@ -118,6 +108,7 @@ export function correctionArchive(storage: ArchiveStorage, signing?: EventSignin
       }
       return [...runs.values()];
     },
-    delete: (run) => metadata.deleteAll(correctionFolder(run)),
+    /** Deletes everything stored for a run. */
+    delete: (run: RunRef): Promise<void> => metadata.deleteAll(correctionFolder(run)),
   };
 }

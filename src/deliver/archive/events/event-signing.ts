@@ -16,23 +16,13 @@ import {
 export const cutOverHint = (org: string): string => `.reviews/.signed/${requirePathName(org, 'organization')}.json`;
 
 /** Records the events of reviews and corrections in the signed chain of their organization. */
-export interface EventSigning {
-  /** The events of a folder that count; undefined before the cut-over, when every event counts. */
-  recorded(org: string, folder: string): Promise<readonly RecordedEvent[] | undefined>;
-  /** Records an event that was just written. @param after number of the event that it follows */
-  record(org: string, file: ChainFile, after: number): Promise<void>;
-  /** Records that all events of a folder are deleted. Does nothing before the cut-over. */
-  recordDeletion(org: string, folder: string): Promise<void>;
-  isCutOver(org: string): Promise<boolean>;
-  /** Records all existing events. From here on, an event without a chain entry does not count. */
-  cutOver(org: string, files: readonly ChainFile[]): Promise<void>;
-}
+export type EventSigning = ReturnType<typeof eventSigning>;
 
 export function eventSigning(
   { metadata }: ArchiveStorage,
   chain: Pick<ReturnType<typeof openChain>, 'append' | 'entries'>,
   index: Pick<ReturnType<typeof chainIndex>, 'findEvents'>,
-): EventSigning {
+) {
   /** The verified cut-over entries by organization. They may be large. */
   const cutOvers = new Map<string, { readonly sequence: number; readonly files: readonly ChainFile[] }>();
 
@@ -57,18 +47,22 @@ export function eventSigning(
     return record;
   };
   return {
-    recorded: async (org, folder) => {
+    /** The events of a folder that count; undefined before the cut-over, when every event counts. */
+    recorded: async (org: string, folder: string): Promise<readonly RecordedEvent[] | undefined> => {
       const record = await recordOf(org, folder);
       return record.isCutOver ? record.of(folder) : undefined;
     },
-    record: async (org, file, after) => {
+    /** Records an event that was just written. @param after number of the event that it follows */
+    record: async (org: string, file: ChainFile, after: number): Promise<void> => {
       await chain.append(org, appendedEntry(file, after));
     },
-    recordDeletion: async (org, folder) => {
+    /** Records that all events of a folder are deleted. Does nothing before the cut-over. */
+    recordDeletion: async (org: string, folder: string): Promise<void> => {
       if ((await recordOf(org, folder)).isCutOver) await chain.append(org, deletedEntry(folder));
     },
-    isCutOver: async (org) => (await firstCutOver(org, '')) !== undefined,
-    cutOver: async (org, files) => {
+    isCutOver: async (org: string): Promise<boolean> => (await firstCutOver(org, '')) !== undefined,
+    /** Records all existing events. From here on, an event without a chain entry does not count. */
+    cutOver: async (org: string, files: readonly ChainFile[]): Promise<void> => {
       const sequence = await chain.append(org, cutOverEntry(files));
       await metadata.put(cutOverHint(org), `${JSON.stringify({ sequence })}\n`);
     },

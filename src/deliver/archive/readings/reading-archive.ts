@@ -60,24 +60,7 @@ export interface QuestionState extends QuestionRef {
 }
 
 /** The archived readings. Throws `archive.unwritable`, `archive.unreachable`, `archive.corrupt`. */
-export interface ReadingArchive {
-  /** A folder or an `s3:` URL, for messages. */
-  readonly location: string;
-  get(ref: QuestionRef): Promise<Reading | undefined>;
-  /**
-   * Stores the reading unless one exists. Only one of several processes succeeds. @returns whether this process stored
-   * it
-   */
-  putIfAbsent(reading: Reading): Promise<boolean>;
-  /** The last call for a question; undefined before the first one. */
-  lastAsked(ref: QuestionRef): Promise<AskedCall | undefined>;
-  /** Claims call `number` for this process; false when another process has claimed it. */
-  claim(ref: QuestionRef, call: Omit<AskedCall, 'end'>): Promise<boolean>;
-  /** Records that a claimed call produced no reading. */
-  fail(ref: QuestionRef, number: number, end: NonNullable<AskedCall['end']>): Promise<void>;
-  /** All questions of an organization, or of one of its days, with a call or a reading. Sorted by day and question. */
-  list(org: string, day?: string): Promise<readonly QuestionState[]>;
-}
+export type ReadingArchive = ReturnType<typeof readingArchive>;
 
 const folderOf = (org: string, day: string): string =>
   `${READINGS_FOLDER}/${requirePathName(org, 'organization')}/${requirePathName(day, 'day')}`;
@@ -121,7 +104,7 @@ export function parseReadingName(name: string): (QuestionRef & { readonly call?:
   return asked === undefined ? undefined : { org, day, question: asked, call: Number(number) };
 }
 
-export function readingArchive({ metadata, location }: ArchiveStorage): ReadingArchive {
+export function readingArchive({ metadata, location }: ArchiveStorage) {
   const read = async <T>(name: string, schema: z.ZodType<T>): Promise<T | undefined> => {
     const bytes = await metadata.get(name);
     return bytes === undefined ? undefined : parseMetadata(location, name, bytes, schema);
@@ -140,14 +123,22 @@ export function readingArchive({ metadata, location }: ArchiveStorage): ReadingA
     return [...states].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, state]) => state);
   };
   return {
+    /** A folder or an `s3:` URL, for messages. */
     location,
+    /** All questions of an organization, or of one of its days, with a call or a reading. Sorted by day and question. */
     list,
-    get: async (ref) => {
+    get: async (ref: QuestionRef): Promise<Reading | undefined> => {
       const bytes = await metadata.get(storedName(ref));
       return bytes === undefined ? undefined : parseReading(location, ref, bytes);
     },
-    putIfAbsent: (reading) => metadata.putIfAbsent(storedName(reading), readingText(reading)),
-    lastAsked: async (ref) => {
+    /**
+     * Stores the reading unless one exists. Only one of several processes succeeds. @returns whether this process stored
+     * it
+     */
+    putIfAbsent: (reading: Reading): Promise<boolean> =>
+      metadata.putIfAbsent(storedName(reading), readingText(reading)),
+    /** The last call for a question; undefined before the first one. */
+    lastAsked: async (ref: QuestionRef): Promise<AskedCall | undefined> => {
       const asked = (await list(ref.org, ref.day)).find(({ question }) => question === ref.question)?.asked ?? 0;
       if (asked === 0) return undefined;
       const [claim, end] = await Promise.all([
@@ -171,12 +162,18 @@ export function readingArchive({ metadata, location }: ArchiveStorage): ReadingA
       };
     },
     // The id distinguishes two claims of the same moment, even if the store's reply is lost.
-    claim: (ref, { number, askedAt, until }) =>
+    /** Claims call `number` for this process; false when another process has claimed it. */
+    claim: (ref: QuestionRef, { number, askedAt, until }: Omit<AskedCall, 'end'>): Promise<boolean> =>
       metadata.putIfAbsent(
         askedName(ref, number),
         `${JSON.stringify({ by: randomUUID(), asked_at: isoInstant(askedAt), until: isoInstant(until) })}\n`,
       ),
-    fail: async (ref, number, { at, code, message, nextAt }) => {
+    /** Records that a claimed call produced no reading. */
+    fail: async (
+      ref: QuestionRef,
+      number: number,
+      { at, code, message, nextAt }: NonNullable<AskedCall['end']>,
+    ): Promise<void> => {
       const next = nextAt === undefined ? {} : { next_at: isoInstant(nextAt) };
       await metadata.putIfAbsent(
         askedName(ref, number, '.end'),

@@ -71,17 +71,10 @@ export function withBaseValues(
 }
 
 /** Reads the numbers of cases that a section's ratios and durations are computed from. */
-export interface CaseReader {
-  /** The section's metrics, and the bases that it does not show. */
-  readonly metrics: readonly Metric[];
-  /** Splits values into the section's own and the numbers of cases by metric. `cases` is absent if none is known. */
-  readonly split: (values: MetricValues) => { readonly values: MetricValues; readonly cases?: MetricValues };
-  /** Does the same for each point of a trend. */
-  readonly splitTrend: (trend: TableTrend) => TableTrend;
-}
+export type CaseReader = ReturnType<typeof caseReader>;
 
 /** @param own the section's metrics */
-export function caseReader(own: readonly Metric[], bases: readonly MetricBase[], { metrics }: Catalog): CaseReader {
+export function caseReader(own: readonly Metric[], bases: readonly MetricBase[], { metrics }: Catalog) {
   const names = new Set(own.map(({ id }) => id));
   const hidden = new Set(bases.map(({ base }) => base).filter((id) => !names.has(id)));
   const casesOf = (values: MetricValues): readonly (readonly [string, number])[] =>
@@ -92,12 +85,15 @@ export function caseReader(own: readonly Metric[], bases: readonly MetricBase[],
   const withoutHidden = <Kept>(values: Readonly<Record<string, Kept>>): Readonly<Record<string, Kept>> =>
     hidden.size === 0 ? values : Object.fromEntries(Object.entries(values).filter(([id]) => !hidden.has(id)));
   return {
+    /** The section's metrics, and the bases that it does not show. */
     metrics: [...own, ...[...hidden].flatMap((id) => metrics.find((metric) => metric.id === id) ?? [])],
-    split: (values) => {
+    /** Splits values into the section's own and the numbers of cases by metric. `cases` is absent if none is known. */
+    split: (values: MetricValues): { readonly values: MetricValues; readonly cases?: MetricValues } => {
       const cases = casesOf(values);
       return { values: withoutHidden(values), ...(cases.length === 0 ? {} : { cases: Object.fromEntries(cases) }) };
     },
-    splitTrend: (trend) => {
+    /** Does the same for each point of a trend. */
+    splitTrend: (trend: TableTrend): TableTrend => {
       if (bases.length === 0) return trend;
       const points = trend.buckets.map((_, index) =>
         Object.fromEntries(

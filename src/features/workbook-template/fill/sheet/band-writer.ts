@@ -1,4 +1,4 @@
-import type { ReferenceMap, RowBand } from '../../growth/growth.ts';
+import type { ReferenceMap } from '../../growth/growth.ts';
 import { columnLetters } from '../../workbook/addresses.ts';
 import type { StyleReader } from './cell-styles.ts';
 import { type CellFormat, cellXml } from './cell-xml.ts';
@@ -10,17 +10,7 @@ import { isEmpty, type SheetRow } from './sheet-rows.ts';
 import { createTableCursor } from './table-cursor.ts';
 
 /** Writes the rows of a band. Rows must be requested in order. */
-export interface BandWriter {
-  readonly band: RowBand;
-  /** Whether it is a row of data, or the totals row of a table that shrinks. */
-  covers(number: number): boolean;
-  /** Adds the cells of a template row that change. */
-  putCells(number: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void;
-  /** The rows below the last row of data. They take their styles and formulas from it. */
-  insertedRows(newLast: number, last: SheetRow | undefined): Iterable<string>;
-  /** Can be called repeatedly. */
-  close(): void;
-}
+export type BandWriter = ReturnType<typeof createBandWriter>;
 
 export interface BandContext {
   /** The name of the sheet. */
@@ -33,7 +23,7 @@ export interface BandContext {
   readonly writeCell: CellWriter;
 }
 
-export function createBandWriter({ band, tables }: BandFill, context: BandContext): BandWriter {
+export function createBandWriter({ band, tables }: BandFill, context: BandContext) {
   const { sheet, scan, map, names, format, styles, writeCell } = context;
   const cursors = tables.map((fill) => createTableCursor(fill, band.first, sheet, map));
   const shrinking = shrinks(band);
@@ -92,14 +82,19 @@ export function createBandWriter({ band, tables }: BandFill, context: BandContex
 
   return {
     band,
-    covers: (number) => band.first <= number && number <= band.last + (shrinking ? 1 : 0),
-    putCells: (number, newRow, row, cells) => {
+    /** Whether it is a row of data, or the totals row of a table that shrinks. */
+    covers: (number: number): boolean => band.first <= number && number <= band.last + (shrinking ? 1 : 0),
+    /** Adds the cells of a template row that change. */
+    putCells: (number: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
       if (number > band.last) return clearTotals(newRow, row, cells);
       putDataRow(number - band.first, newRow, row, cells);
       if (shrinking && number === band.first + band.rows) putTotals(newRow, row, cells);
     },
-    insertedRows: (newLast, last) => writeInsertedRows(band, newLast, last, cursors, context),
-    close: () => {
+    /** The rows below the last row of data. They take their styles and formulas from it. */
+    insertedRows: (newLast: number, last: SheetRow | undefined): Iterable<string> =>
+      writeInsertedRows(band, newLast, last, cursors, context),
+    /** Can be called repeatedly. */
+    close: (): void => {
       for (const cursor of cursors) cursor.close();
     },
   };

@@ -15,16 +15,9 @@ export interface RowFormat {
 }
 
 /** Writes the rows of a sheet, by their numbers in the template. The numbers must ascend. */
-export interface RowWriter {
-  /** The first row after this one that gets values, even if the template does not contain it. */
-  nextNeeded(after: number): number | undefined;
-  /** Writes a row of the template. After the last row of a band, also writes the inserted rows. */
-  write(number: number, row: SheetRow | undefined): Iterable<string>;
-  /** Closes the rows of tables. Can be called repeatedly. */
-  close(): void;
-}
+export type RowWriter = ReturnType<typeof createRowWriter>;
 
-export function createRowWriter(fill: SheetFill, scan: SheetScan, map: ReferenceMap, look: RowFormat): RowWriter {
+export function createRowWriter(fill: SheetFill, scan: SheetScan, map: ReferenceMap, look: RowFormat) {
   const { sheet, bands, names } = fill;
   const { format } = look;
   const writeCell = createCellWriter(sheet.name, map, scan);
@@ -45,7 +38,8 @@ export function createRowWriter(fill: SheetFill, scan: SheetScan, map: Reference
   };
 
   return {
-    nextNeeded: (after) => {
+    /** The first row after this one that gets values, even if the template does not contain it. */
+    nextNeeded: (after: number): number | undefined => {
       const first = named.find((row) => row > after);
       return bands.reduce<number | undefined>((next, { band }) => {
         const lastNeeded =
@@ -54,7 +48,8 @@ export function createRowWriter(fill: SheetFill, scan: SheetScan, map: Reference
         return inBand > lastNeeded || (next !== undefined && next < inBand) ? next : inBand;
       }, first);
     },
-    *write(number, row) {
+    /** Writes a row of the template. After the last row of a band, also writes the inserted rows. */
+    *write(number: number, row: SheetRow | undefined): Iterable<string> {
       // These rows only lose their formats: the scan has refused rows with content.
       if (fallsOff(bands, number)) return;
       const newRow = map.row(sheet.name, number);
@@ -66,7 +61,8 @@ export function createRowWriter(fill: SheetFill, scan: SheetScan, map: Reference
       yield rowXml(row, { number, newRow, cells, prefix: format.prefix, writeCell, filled });
       if (writer?.band.last === number) yield* writer.insertedRows(newRow, row);
     },
-    close: () => {
+    /** Closes the rows of tables. Can be called repeatedly. */
+    close: (): void => {
       for (const writer of writers) writer.close();
     },
   };

@@ -7,22 +7,10 @@ import type { TableFill } from './sheet-fill.ts';
 export type FilledFormula = (rows: number, columns: number) => string;
 
 /** Reads the rows for a table one by one. */
-export interface TableCursor {
-  readonly fill: TableFill;
-  /** The table's first column. */
-  readonly from: number;
-  /** The values of the next row; null after the last one. */
-  next(): readonly CellValue[] | null;
-  /** Whether the table has this row, counted from 0. A table without data still has one empty row. */
-  has(index: number): boolean;
-  /** The formula of the author's own calculated column, for the first row of data. */
-  calculated(offset: number): FilledFormula | undefined;
-  /** Closes the rows. Can be called repeatedly. */
-  close(): void;
-}
+export type TableCursor = ReturnType<typeof createTableCursor>;
 
 /** @param first the first row of data */
-export function createTableCursor(fill: TableFill, first: number, sheet: string, map: ReferenceMap): TableCursor {
+export function createTableCursor(fill: TableFill, first: number, sheet: string, map: ReferenceMap) {
   const place = { row: first, filled: true };
   const formulas = fill.table.columns.map(({ formula }, offset) =>
     formula === undefined || fill.bound[offset] === true
@@ -33,8 +21,10 @@ export function createTableCursor(fill: TableFill, first: number, sheet: string,
   let ended = fill.length === 0;
   return {
     fill,
+    /** The table's first column. */
     from: fill.table.range.from.column,
-    next: () => {
+    /** The values of the next row; null after the last one. */
+    next: (): readonly CellValue[] | null => {
       if (ended) return null;
       rows ??= fill.rows[Symbol.iterator]();
       const { done, value } = rows.next();
@@ -42,9 +32,12 @@ export function createTableCursor(fill: TableFill, first: number, sheet: string,
       ended = true;
       return null;
     },
-    has: (index) => index < Math.max(1, fill.length),
-    calculated: (offset) => formulas[offset],
-    close: () => {
+    /** Whether the table has this row, counted from 0. A table without data still has one empty row. */
+    has: (index: number): boolean => index < Math.max(1, fill.length),
+    /** The formula of the author's own calculated column, for the first row of data. */
+    calculated: (offset: number): FilledFormula | undefined => formulas[offset],
+    /** Closes the rows. Can be called repeatedly. */
+    close: (): void => {
       if (!ended) rows?.return?.();
       ended = true;
     },

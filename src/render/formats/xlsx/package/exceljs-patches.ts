@@ -122,25 +122,7 @@ const contentTypeOverrides = (parts: readonly PackagePart[]): string =>
 /** The worksheet that exceljs streams. The functions of this module access its internals. */
 export type Worksheet = ReturnType<exceljs.stream.xlsx.WorkbookWriter['addWorksheet']>;
 
-export interface WorkbookPackage {
-  addWorksheet(name: string, options: Parameters<exceljs.stream.xlsx.WorkbookWriter['addWorksheet']>[1]): Worksheet;
-  /** The index of a style in the workbook's style sheet. The same object always has the same index. */
-  styleIndex(style: object): number;
-  /** The shared strings in the order of their ids. They are written unchanged when the package is closed. */
-  readonly sharedStrings: unknown[];
-  /**
-   * Writes the remaining parts.
-   * @param added further parts of the package
-   * @param moved sheets and their positions, counted from 0. They can move only now, because exceljs numbers a new
-   * sheet by its position.
-   * @param definedNames the XML of the workbook's names; '' for none
-   */
-  close(
-    added: readonly PackagePart[],
-    moved: readonly { readonly sheet: Worksheet; readonly position: number }[],
-    definedNames: (sheets: readonly string[]) => string,
-  ): Promise<void>;
-}
+export type WorkbookPackage = ReturnType<typeof openPackage>;
 
 export interface PackageOptions {
   readonly title: string;
@@ -154,7 +136,7 @@ export interface PackageOptions {
 }
 
 /** Opens a workbook that is written to `stream` sheet by sheet. exceljs cannot abort: destroy `stream` instead. */
-export function openPackage(stream: Writable, options: PackageOptions): WorkbookPackage {
+export function openPackage(stream: Writable, options: PackageOptions) {
   const { title, subject, language, date, compressionLevel } = options;
   const writer = new DeferredWriter({
     stream,
@@ -193,10 +175,26 @@ export function openPackage(stream: Writable, options: PackageOptions): Workbook
   const sharedStrings: unknown = Reflect.get(internalObject(writer, 'sharedStrings'), 'values');
   if (!Array.isArray(sharedStrings)) throw missingInternal('sharedStrings.values');
   return {
-    addWorksheet: (name, sheetOptions) => writer.addWorksheet(name, sheetOptions),
-    styleIndex: (style) => Number(addStyleModel(style)),
+    addWorksheet: (
+      name: string,
+      sheetOptions: Parameters<exceljs.stream.xlsx.WorkbookWriter['addWorksheet']>[1],
+    ): Worksheet => writer.addWorksheet(name, sheetOptions),
+    /** The index of a style in the workbook's style sheet. The same object always has the same index. */
+    styleIndex: (style: object): number => Number(addStyleModel(style)),
+    /** The shared strings in the order of their ids. They are written unchanged when the package is closed. */
     sharedStrings,
-    close: async (added, moved, definedNames) => {
+    /**
+     * Writes the remaining parts.
+     * @param added further parts of the package
+     * @param moved sheets and their positions, counted from 0. They can move only now, because exceljs numbers a new
+     * sheet by its position.
+     * @param definedNames the XML of the workbook's names; '' for none
+     */
+    close: async (
+      added: readonly PackagePart[],
+      moved: readonly { readonly sheet: Worksheet; readonly position: number }[],
+      definedNames: (sheets: readonly string[]) => string,
+    ): Promise<void> => {
       parts = added;
       await writer.writeDeferredParts();
       const sheets: unknown = Reflect.get(writer, '_worksheets');

@@ -57,28 +57,7 @@ export interface SheetOptions {
   readonly position?: number;
 }
 
-export interface SheetWriter {
-  /** The number of rows written so far. */
-  readonly rowCount: number;
-  /**
-   * Adds a row. `height` is in points; default: Excel's. A missing cell stays empty. Throws `render.failed` above
-   * Excel's limit.
-   */
-  addRow(cells: readonly (Cell | undefined)[], height?: number): Promise<void>;
-  /** Adds a page break after the last row. */
-  addPageBreak(): void;
-  /** Adds cells that are printed on pages of their own. Without any, the whole sheet is printed. */
-  addPrintArea(area: CellRange): void;
-  /** Adds filter buttons to a range, counted from 1, both ends included. */
-  addFilter(from: { row: number; column: number }, to: { row: number; column: number }): void;
-  /** Turns a written range into a table. Requires `canBeTable`, and no filter on the sheet. */
-  addTable(range: TableRange): void;
-  addConditionalFormats(formats: readonly ConditionalFormat[]): void;
-  /** Call at most once. */
-  addSparklines(sparklines: readonly Sparkline[]): void;
-  addDrawings(drawings: readonly SheetDrawing[]): void;
-  close(): Promise<void>;
-}
+export type SheetWriter = ReturnType<typeof createSheetWriter>;
 
 /** State that the sheets of one workbook share. */
 export interface WorkbookState extends Omit<RowContext, 'sheet'> {
@@ -144,7 +123,7 @@ export function createSheetWriter(
   name: string,
   options: SheetOptions,
   { addedParts, tableNames, movedSheets, printed, signal, writeError, ...rowContext }: WorkbookState,
-): SheetWriter {
+) {
   const { headerRow, position } = options;
   const sheet = addWorksheet(book, name, options);
   if (position !== undefined) movedSheets.push({ sheet, position });
@@ -203,38 +182,48 @@ export function createSheetWriter(
   };
 
   return {
+    /** The number of rows written so far. */
     get rowCount() {
       return rows;
     },
-    addRow: async (cells, height) => {
+    /**
+     * Adds a row. `height` is in points; default: Excel's. A missing cell stays empty. Throws `render.failed` above
+     * Excel's limit.
+     */
+    addRow: async (cells: readonly (Cell | undefined)[], height?: number): Promise<void> => {
       appendRow(cells, height);
       if (chunk.length >= CHUNK_LENGTH) await flush();
     },
-    addPageBreak: () => {
+    /** Adds a page break after the last row. */
+    addPageBreak: (): void => {
       breaks.push(rows);
     },
-    addPrintArea: (area) => {
+    /** Adds cells that are printed on pages of their own. Without any, the whole sheet is printed. */
+    addPrintArea: (area: CellRange): void => {
       if (options.printed) areas.push(area);
     },
-    addFilter: (from, to) => {
+    /** Adds filter buttons to a range, counted from 1, both ends included. */
+    addFilter: (from: { row: number; column: number }, to: { row: number; column: number }): void => {
       sheet.autoFilter = { from, to };
     },
-    addTable: (range) => {
+    /** Turns a written range into a table. Requires `canBeTable`, and no filter on the sheet. */
+    addTable: (range: TableRange): void => {
       const { part, target } = tablePart(range, tableNames);
       addedParts.push(part);
       const relationship = addSheetRelationship(sheet, 'table', target);
       end.tables = `<tableParts count="1"><tablePart r:id="${relationship}"/></tableParts>`;
     },
-    addConditionalFormats: (more) => {
+    addConditionalFormats: (more: readonly ConditionalFormat[]): void => {
       formats.push(...more);
     },
-    addSparklines: (sparklines) => {
+    /** Call at most once. */
+    addSparklines: (sparklines: readonly Sparkline[]): void => {
       end.sparklines = sparklinesExtension(sparklines);
     },
-    addDrawings: (more) => {
+    addDrawings: (more: readonly SheetDrawing[]): void => {
       drawings.push(...more);
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       if (drawings.length > 0) {
         const { parts, target } = drawingParts(drawings, addedParts.length);
         addedParts.push(...parts);

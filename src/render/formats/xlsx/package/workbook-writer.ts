@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import type { Words } from '../../../../i18n/messages.ts';
 import { font } from '../style/styles.ts';
 import { openPackage } from './exceljs-patches.ts';
-import { createLongTextStore, type LongText } from './long-texts.ts';
+import { createLongTextStore } from './long-texts.ts';
 import { definedNamesXml } from './print-names.ts';
 import type { TextRun } from './sheet-rows.ts';
 import { createSheetWriter, type SheetOptions, type SheetWriter, type WorkbookState } from './sheet-writer.ts';
@@ -13,15 +13,7 @@ import { toLegalText } from './xml-text.ts';
  */
 const COMPRESSION_LEVEL = 5;
 
-export interface WorkbookFile {
-  /** Texts so far that are too long for a cell. */
-  readonly longTexts: readonly LongText[];
-  addSheet(name: string, options: SheetOptions): SheetWriter;
-  /** Resolves when the file is complete on disk. */
-  close(): Promise<void>;
-  /** Closes the file after a failure. */
-  abort(): Promise<void>;
-}
+export type WorkbookFile = ReturnType<typeof createWorkbookFile>;
 
 export interface WorkbookProperties {
   readonly title: string;
@@ -59,7 +51,7 @@ function sharedStringIds(table: unknown[]): (text: string, runs?: readonly TextR
  * Creates a workbook that is streamed to disk, with constant memory use. Write one sheet after the other, in their
  * order in the workbook, except for sheets with a `position`. `path` must not exist.
  */
-export function createWorkbookFile(path: string, properties: WorkbookProperties, signal: AbortSignal): WorkbookFile {
+export function createWorkbookFile(path: string, properties: WorkbookProperties, signal: AbortSignal) {
   const file = createWriteStream(path, { flags: 'wx' });
   // exceljs listens for errors only at the end. Without a listener, an earlier error would end the process.
   const writeError = new Promise<never>((_, reject) => file.on('error', reject));
@@ -86,10 +78,13 @@ export function createWorkbookFile(path: string, properties: WorkbookProperties,
   const closeBook = () =>
     book.close(state.addedParts, state.movedSheets, (sheets) => definedNamesXml(state.printed, sheets));
   return {
+    /** Texts so far that are too long for a cell. */
     longTexts: longTexts.texts,
-    addSheet: (name, options) => createSheetWriter(book, name, options, state),
-    close: () => Promise.race([closeBook(), writeError]),
-    abort: async () => {
+    addSheet: (name: string, options: SheetOptions): SheetWriter => createSheetWriter(book, name, options, state),
+    /** Resolves when the file is complete on disk. */
+    close: (): Promise<void> => Promise.race([closeBook(), writeError]),
+    /** Closes the file after a failure. */
+    abort: async (): Promise<void> => {
       if (file.closed) return;
       // `once` is not used, because it rejects on the error of a zip that still writes into the destroyed file.
       const closed = new Promise<void>((resolve) => file.once('close', resolve));

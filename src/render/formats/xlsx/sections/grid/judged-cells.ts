@@ -32,14 +32,9 @@ const decimalsOf = (format: string | undefined): number | undefined => {
   return places === null ? undefined : (places[1]?.length ?? 0);
 };
 
-export interface JudgedCells {
-  /** The cell of a judged figure, with enough decimals to agree with its status, as in texts. */
-  readonly figure: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
-  /** The cell of a figure that it is compared with, with the same decimals. */
-  readonly earlier: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity) => Cell;
-}
+export type JudgedCells = ReturnType<typeof createJudgedCells>;
 
-export function createJudgedCells(targets: Dataset['targets'] = []): JudgedCells {
+export function createJudgedCells(targets: Dataset['targets'] = []) {
   const withDecimals = createDecimalCells();
   const judged = (judgement: Judgement | undefined, quantity: Quantity): number | undefined => {
     const boundaries = boundariesOf({ targets }, judgement);
@@ -47,8 +42,11 @@ export function createJudgedCells(targets: Dataset['targets'] = []): JudgedCells
     return boundaries === undefined || figure === null ? undefined : judgedDecimals(figure, boundaries, quantity);
   };
   return {
-    figure: (cell, judgement, quantity) => withDecimals(cell, quantity, judged(judgement, quantity)),
-    earlier: (cell, judgement, quantity) => {
+    /** The cell of a judged figure, with enough decimals to agree with its status, as in texts. */
+    figure: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity): Cell =>
+      withDecimals(cell, quantity, judged(judgement, quantity)),
+    /** The cell of a figure that it is compared with, with the same decimals. */
+    earlier: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity): Cell => {
       const [own, decimals] = [decimalsOf(cell.style.numFmt), judged(judgement, quantity)];
       return own === undefined || decimals === undefined || own >= decimals
         ? cell
