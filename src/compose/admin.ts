@@ -194,11 +194,7 @@ function openAdminServices(
     forecast: forecastService(forecasting),
     explainer,
     checkText: validation.validate,
-    viewTemplate: createTemplateViewer({
-      folder: () => jobs.current().folder,
-      catalogOf: explainer.getCachedCatalog,
-      formats: FORMATS,
-    }),
+    viewTemplate: createTemplateViewer(() => jobs.current().folder, explainer.getCachedCatalog, FORMATS),
     kindLabels: kindLabels(BUILT_IN_KINDS),
   };
 }

@@ -16,11 +16,9 @@ import { createMarkerCheck, markerCheckedStorage } from '../deliver/archive/stor
 import { s3Storage } from '../deliver/archive/storage/s3-storage.ts';
 import { archiveClaims } from '../deliver/claims/archive-claims.ts';
 import { type PeriodClaims, redisClaims } from '../deliver/claims/claim.ts';
-import type { RedisClient } from '../redis/client.ts';
 import { RETENTION_DAYS } from '../redis/keys.ts';
 import type { Reviews } from '../run/review/load-review.ts';
 import { reviewEventSchema } from '../run/review/review-event.ts';
-import type { RunStore } from '../run/run-record.ts';
 import type { Deployment } from '../services/deployment/deployment.ts';
 import {
   archiveOnlyIdentity,
@@ -161,15 +159,10 @@ export function composeFindDelivered(
  * @param find result of `composeFindDelivered`
  */
 export const composeClaims = (
-  { clock }: Pick<AppContext, 'clock'>,
-  storage: ArchiveStorage,
+  deployment: Deployment,
   find: FindEarlierDelivery | undefined,
-  { client, prefix, runs }: { readonly client: RedisClient; readonly prefix: string; readonly runs: RunStore },
-): PeriodClaims | undefined =>
-  find &&
-  createPeriodClaims({
-    stores: [redisClaims(client, { prefix: `${prefix}:`, ttlDays: RETENTION_DAYS }), archiveClaims(storage)],
-    runs,
-    find,
-    clock,
-  });
+): PeriodClaims | undefined => {
+  if (find === undefined) return undefined;
+  const inRedis = redisClaims(deployment.redis, { prefix: `${deployment.prefix}:`, ttlDays: RETENTION_DAYS });
+  return createPeriodClaims(deployment, [inRedis, archiveClaims(deployment.storage)], find);
+};

@@ -65,7 +65,7 @@ export function composePlanExplainer(
   const { finder, secrets, budgetOf } = openCatalogFinder(context, parts, scope);
   const { clock } = context;
   return {
-    ...createPlanExplainer({ finder, secrets, budgetOf, orgs: parts.orgs, clock }),
+    ...createPlanExplainer({ secrets, orgs: parts.orgs, clock }, finder, budgetOf),
     getCachedCatalog: (settings) => cachedCatalogOrReason(finder, settings),
   };
 }

@@ -84,13 +84,13 @@ export function openDeployment(context: AppContext, settings: DeploymentSettings
 
 /** What processes that deliver need besides the deployment. */
 export function openDelivering(context: AppContext, deployment: Deployment, scope: Scope) {
-  const { redis, prefix, storage } = deployment;
+  const { redis, prefix } = deployment;
   const findDelivered = composeFindDelivered(context, deployment, scope);
   const leases = redisInlineLeases(redis, { prefix });
   return {
     editions: createEditionStore(deployment),
     findDelivered,
-    claims: composeClaims(context, storage, findDelivered, { client: redis, prefix, runs: deployment.runs }),
+    claims: composeClaims(deployment, findDelivered),
     sentFigures: redisLastSentFigures(redis, { prefix: `${prefix}:` }),
     leases,
     /** Ends the runs of commands that were killed. */

@@ -6,7 +6,7 @@ import type { History } from './generator/fact-tables.ts';
 import { firstDay, generateHistory } from './generator/history.ts';
 import { ORGANIZATIONS, type OrganizationSpec } from './generator/organizations.ts';
 import { type Timeline, timeline } from './reports/aggregate.ts';
-import { type ZoneDays, zoneDays } from './reports/calendar.ts';
+import { zoneDays } from './reports/calendar.ts';
 import { type DimensionValues, dimensionValuesFor } from './reports/dimensions.ts';
 import { type MetricDefinition, toCatalogMetric } from './reports/metric-definition.ts';
 import { METRICS, REPLACED } from './reports/metrics.ts';
@@ -35,14 +35,7 @@ export interface Tenant {
   timeline(column: Float64Array): Timeline;
 }
 
-export interface SandboxState {
-  readonly tenants: ReadonlyMap<number, Tenant>;
-  /** Epoch ms, on the clock of the data. */
-  now(): number;
-  /** The share of profiles that are added to the past, see the fault `history`. */
-  lateEntries(): number;
-  zone(name: string): ZoneDays;
-}
+export type SandboxState = ReturnType<typeof createSandboxState>;
 
 /**
  * @param now clock of the data, epoch ms; histories end at its first value
@@ -54,13 +47,15 @@ export function createSandboxState(
   now: () => number,
   ungrouped = 0,
   lateEntries: () => number = () => 0,
-): SandboxState {
+) {
   const startedAt = now();
   return {
     tenants: new Map(
       ORGANIZATIONS.map((spec) => [spec.id, createTenant({ ...spec, ungrouped }, seed, startedAt, now, lateEntries)]),
     ),
+    /** Epoch ms, on the clock of the data. */
     now,
+    /** The share of profiles that are added to the past, see the fault `history`. */
     lateEntries,
     zone: memoize(zoneDays, MAX_CACHED_ZONES),
   };

@@ -119,9 +119,12 @@ describe('the demo', () => {
   });
 
   test('fills every table and cell of its workbook template, except for four columns of the template itself', async () => {
-    const PORTS = { folder: () => 'jobs', formats: BUILT_IN_KINDS.formats };
     const version = requireReport(jobs, 'demo/board-book');
-    const view = await createTemplateViewer({ ...PORTS, catalogOf: async () => catalog })(version);
+    const view = await createTemplateViewer(
+      () => 'jobs',
+      async () => catalog,
+      BUILT_IN_KINDS.formats,
+    )(version);
     expect(view?.problems).toEqual([]);
     expect(view?.names).toHaveLength(39);
     const own = view?.tables.flatMap(({ columns }) => columns.filter(({ bound }) => bound === null));

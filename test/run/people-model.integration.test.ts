@@ -395,7 +395,7 @@ async function play(commands: readonly Command[]) {
 
   const perform = async (command: Command, life: ProcessLife = processLife()): Promise<void> => {
     const here = world.process(life);
-    const switches = createSwitchService(here);
+    const switches = createSwitchService(here, here.decisions);
     const selections = createSelectionService(here, here.decisions);
     switch (command.do) {
       case 'trigger': {

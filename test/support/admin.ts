@@ -22,7 +22,7 @@ import type { ArchivedDeliveries } from '../../src/services/listings/received.ts
 import type { ReviewService } from '../../src/services/reviews/create-review-service.ts';
 import type { RunFileReader } from '../../src/services/runs/run-file-reader.ts';
 import { NO_HISTORY } from '../../src/services/runs/run-history.ts';
-import type { SelectionService } from '../../src/services/selections/selection-service.ts';
+import type { SelectionService } from '../../src/services/selections/create-selection-service.ts';
 import { NO_AUDIT, NO_DECISIONS, NO_PAUSES } from './decision-harness.ts';
 
 export { NO_AUDIT };

@@ -85,19 +85,20 @@ export const switchesAccess = (services: AdminServices, principal: Principal) =>
       ((await services.switches.known())?.switches ?? []).filter(({ org }) => org === null || canSee(principal, org)),
 
     /** The runs whose deliveries wait for the release of a stop, newest first. */
-    stoppedRuns: (): Promise<readonly StoppedRun[]> => createSwitchService(services).waiting(principal.orgs),
+    stoppedRuns: (): Promise<readonly StoppedRun[]> =>
+      createSwitchService(services, services.decisions).waiting(principal.orgs),
 
     /** Throws `archive.*` and `switch.unreadable`. @returns the switch in force, which may have been set before */
     setSwitch: async (target: SwitchTarget, reason: string): Promise<Switch> => {
       assertMayChange(target);
       if (target.org !== null && !isOrganization(services.jobs(), target.org)) throw notFoundError();
-      return createSwitchService(services).set(target, auditActor(principal, reason));
+      return createSwitchService(services, services.decisions).set(target, auditActor(principal, reason));
     },
 
     /** Throws `archive.*` and `switch.unreadable`. */
     releaseSwitch: async (target: SwitchTarget, reason: string, choice: ReleaseChoice): Promise<ReleaseResult> => {
       assertMayChange(target);
-      return createSwitchService(services).release(target, auditActor(principal, reason), choice);
+      return createSwitchService(services, services.decisions).release(target, auditActor(principal, reason), choice);
     },
   };
 };

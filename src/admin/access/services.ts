@@ -25,7 +25,7 @@ import type { ReleasePreview } from '../../services/runs/release-preview.ts';
 import type { RunFileReader } from '../../services/runs/run-file-reader.ts';
 import type { RunHistory } from '../../services/runs/run-history.ts';
 import type { TriggerRun } from '../../services/runs/trigger-run.ts';
-import type { SelectionService } from '../../services/selections/selection-service.ts';
+import type { SelectionService } from '../../services/selections/create-selection-service.ts';
 import type { FindReportSlots } from './report-slots.ts';
 
 /** The services that `Access` uses, shared by all principals. */

@@ -54,7 +54,9 @@ export async function switchCommand(
   const { all = false, release = false, reason } = flags;
   if (org === undefined && !all) {
     if (release || reason !== undefined) throw usage(kind, 'No target given.');
-    return withDecisions(context, (opened) => list(kind, createSwitchService(opened), flags, context, io));
+    return withDecisions(context, (opened) =>
+      list(kind, createSwitchService(opened, opened.decisions), flags, context, io),
+    );
   }
   if (org !== undefined && all) throw usage(kind, 'Give an organization or --all, not both.');
   if (reason === undefined) throw usage(kind, `${release ? 'A release' : NAMES[kind]} needs a reason.`);
@@ -66,7 +68,7 @@ export async function switchCommand(
   await withDecisions(
     context,
     async (opened) => {
-      const service = createSwitchService(opened);
+      const service = createSwitchService(opened, opened.decisions);
       if (release) return releaseOne(service, target, actor, flags, context, io);
       const active = await service.set(target, actor);
       if (flags.json) print.printJson({ switch: switchView(active) });

@@ -36,39 +36,32 @@ export const archivedDenials = (storage: Pick<ArchiveStorage, 'metadata' | 'loca
  * The deny list of the deployment. Reads throw `switch.unreadable` if neither Redis nor the archive has it, and
  * `redis.unreachable`: nothing may be sent then.
  */
-export interface Denials {
-  /** Indexed for look-ups. */
-  list(): Promise<DenyList>;
-  read(): Promise<DenyState>;
-  /** The newest version that is known, for display. */
-  known(): Promise<DenyState | undefined>;
-  /**
-   * Denies these addresses and domains. Those already in the list stay as they are. Throws `usage.invalid` if the list
-   * would get too long, and `archive.unwritable`. @returns the added entries
-   */
-  deny(requests: readonly DenialRequest[], author: SwitchAuthor): Promise<readonly Denial[]>;
-  /** Removes these from the list. @returns the removed entries */
-  allow(names: readonly string[], author: SwitchAuthor): Promise<readonly Denial[]>;
-}
+export type Denials = ReturnType<typeof sharedDenials>;
 
 /** Keeps the deny list in the archive, and caches it in Redis. */
 export function sharedDenials(
   redis: RedisClient,
   archive: ArchivedDocument<DenyState>,
   { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
-): Denials {
+) {
   const { denied: text, deniedFresh: fresh } = redisKeys(prefix);
   const { read, known, change } = sharedDocument(redis, archive, { schema: denyStateSchema, text, fresh });
   let indexed: { readonly state: DenyState; readonly list: DenyList } | undefined;
   return {
     read,
+    /** The newest version that is known, for display. */
     known,
-    list: async () => {
+    /** Indexed for look-ups. */
+    list: async (): Promise<DenyList> => {
       const state = await read();
       if (indexed?.state !== state) indexed = { state, list: denyListOf(state) };
       return indexed.list;
     },
-    deny: async (requests, author) => {
+    /**
+     * Denies these addresses and domains. Those already in the list stay as they are. Throws `usage.invalid` if the list
+     * would get too long, and `archive.unwritable`. @returns the added entries
+     */
+    deny: async (requests: readonly DenialRequest[], author: SwitchAuthor): Promise<readonly Denial[]> => {
       const added = requests.map(({ name, reason = author.reason }): Denial => {
         return { name, by: author.by, reason, since: clock.now() };
       });
@@ -81,7 +74,8 @@ export function sharedDenials(
       });
       return after.entries.slice(before.entries.length);
     },
-    allow: async (names, author) => {
+    /** Removes these from the list. @returns the removed entries */
+    allow: async (names: readonly string[], author: SwitchAuthor): Promise<readonly Denial[]> => {
       let removed: readonly Denial[] = [];
       await change((state) => {
         removed = state.entries.filter(({ name }) => names.includes(name));

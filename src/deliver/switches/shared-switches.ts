@@ -32,30 +32,14 @@ export interface SwitchAuthor {
  * The delivery stop and the legal hold. Reads throw `switch.unreadable` if neither Redis nor the archive has them, and
  * `redis.unreachable`: nothing may be sent or deleted then.
  */
-export interface Switches {
-  read(): Promise<SwitchState>;
-  /** The newest known version, for display. A process without the archive can show it too. */
-  known(): Promise<SwitchState | undefined>;
-  /** Throws `delivery.stopped` while deliveries of the organization are stopped. */
-  assertOpen(org: string): Promise<void>;
-  isHeld(org: string): Promise<boolean>;
-  /** For how many ms since `from` the organization's deliveries were stopped. */
-  stoppedMs(org: string, from: number): Promise<number>;
-  /**
-   * Turns a switch on. A switch that is already on stays as it is. Also throws `archive.unwritable`. @returns the
-   * switch that is on
-   */
-  set(target: SwitchTarget, author: SwitchAuthor): Promise<Switch>;
-  /** Turns a switch off. @returns the switch that was on; undefined if none was */
-  release(target: SwitchTarget, author: SwitchAuthor): Promise<Switch | undefined>;
-}
+export type Switches = ReturnType<typeof sharedSwitches>;
 
 /** Keeps the switches in the archive, and caches them in Redis. */
 export function sharedSwitches(
   redis: RedisClient,
   archive: ArchivedDocument<SwitchState>,
   { prefix, clock }: { readonly prefix: string; readonly clock: Clock },
-): Switches {
+) {
   const { switches: text, switchesFresh: fresh, unheld } = redisKeys(prefix);
   // Scripts drop index entries only while this marker exists (run-index.lua).
   const isUnheld = (state: SwitchState): boolean => state.switches.every(({ kind }) => kind !== 'hold');
@@ -64,19 +48,27 @@ export function sharedSwitches(
 
   return {
     read,
+    /** The newest known version, for display. A process without the archive can show it too. */
     known,
-    assertOpen: async (org) => {
+    /** Throws `delivery.stopped` while deliveries of the organization are stopped. */
+    assertOpen: async (org: string): Promise<void> => {
       const stop = findSwitch(await read(), 'stop', org);
       if (stop !== undefined) throw stoppedError(stop);
     },
-    isHeld: async (org) => findSwitch(await read(), 'hold', org) !== undefined,
-    stoppedMs: async (org, from) => stoppedMs(await read(), org, from, clock.now()),
-    set: async (target, { by, reason }) => {
+    isHeld: async (org: string): Promise<boolean> => findSwitch(await read(), 'hold', org) !== undefined,
+    /** For how many ms since `from` the organization's deliveries were stopped. */
+    stoppedMs: async (org: string, from: number): Promise<number> => stoppedMs(await read(), org, from, clock.now()),
+    /**
+     * Turns a switch on. A switch that is already on stays as it is. Also throws `archive.unwritable`. @returns the
+     * switch that is on
+     */
+    set: async (target: SwitchTarget, { by, reason }: SwitchAuthor): Promise<Switch> => {
       const added: Switch = { ...target, by, reason, since: clock.now() };
       const { switches } = await change((state) => withSwitch(state, added));
       return switches.find(({ kind, org }) => kind === target.kind && org === target.org) ?? added;
     },
-    release: async (target, author) => {
+    /** Turns a switch off. @returns the switch that was on; undefined if none was */
+    release: async (target: SwitchTarget, author: SwitchAuthor): Promise<Switch | undefined> => {
       let released: Switch | undefined;
       await change((state) => {
         released = state.switches.find(({ kind, org }) => kind === target.kind && org === target.org);

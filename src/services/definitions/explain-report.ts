@@ -14,22 +14,19 @@ import { type ExplainContext, type ExplainDocument, explain } from '../../plan/e
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
 import type { BudgetFactory } from '../budgets/budgets.ts';
 import { expectedFinish, type InspectBudgetsPorts, inspectBudgets } from '../budgets/inspect-budgets.ts';
-import type { ActiveOrgs } from '../budgets/key-limits.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { viewPreparation } from '../preparations/explain-preparation.ts';
 import { type CatalogFinder, catalogForUser } from './catalog-finder.ts';
 import { planRun } from './plan-run.ts';
 
 export type PlanExplainer = ReturnType<typeof createPlanExplainer>;
 
-interface PlanExplainerPorts extends Pick<InspectBudgetsPorts, 'secrets' | 'budgetOf'> {
-  readonly finder: CatalogFinder;
-  /** The active organizations. */
-  readonly orgs: () => ActiveOrgs;
-  readonly clock: Clock;
-}
-
 /** Explains reports to users of the admin route. */
-export const createPlanExplainer = ({ finder, secrets, budgetOf, orgs, clock }: PlanExplainerPorts) => ({
+export const createPlanExplainer = (
+  { secrets, orgs, clock }: Pick<Deployment, 'secrets' | 'orgs' | 'clock'>,
+  finder: CatalogFinder,
+  budgetOf: BudgetFactory,
+) => ({
   /**
    * Plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `period.not_begun`,
    * `plan.invalid`, `catalog.missing` and the service's errors.

@@ -8,18 +8,19 @@ import type { GetCachedCatalog } from './definition-threads.ts';
 /** Shows a version's template. Null if the report has no output with a template. Throws `redis.unreachable`. */
 export type ViewTemplate = (version: FrozenDefinition) => Promise<TemplateView | null>;
 
-export interface TemplateViewPorts {
-  /** The folder with the definitions. */
-  readonly folder: () => string;
-  readonly catalogOf: GetCachedCatalog;
-  readonly formats: readonly Format[];
-}
-
 /** How many versions' views to keep: reading a large template takes seconds. */
 const MAX_VIEWS = 50;
 
-/** Shows templates as `docket check` does. An unreadable template is shown with its error. */
-export function createTemplateViewer({ folder, catalogOf, formats }: TemplateViewPorts): ViewTemplate {
+/**
+ * Shows templates as `docket check` does. An unreadable template is shown with its error.
+ *
+ * @param folder the folder with the definitions
+ */
+export function createTemplateViewer(
+  folder: () => string,
+  catalogOf: GetCachedCatalog,
+  formats: readonly Format[],
+): ViewTemplate {
   const views = new Map<string, Promise<TemplateView>>();
   return async (version) => {
     const { definition, settings } = version;

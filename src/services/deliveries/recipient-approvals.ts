@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { personOf, shellPerson } from '../../definitions/people.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
@@ -10,10 +9,11 @@ import {
   possibleAdmitters,
   proposedRecipients,
 } from '../../run/review/added-recipients.ts';
-import { type LoadedReview, loadReview, type Reviews } from '../../run/review/load-review.ts';
+import { type LoadedReview, loadReview } from '../../run/review/load-review.ts';
 import { openReviewText } from '../../run/review/open-review.ts';
 import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
 import type { RunRecord } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { notAllowedError, unsettledError } from '../reviews/review-errors.ts';
 import type { Reviewer } from '../reviews/review-service.ts';
 
@@ -21,11 +21,6 @@ import type { Reviewer } from '../reviews/review-service.ts';
 export interface RecipientScope {
   readonly record: RunRecord;
   readonly frozen: FrozenDefinition;
-}
-
-interface Ports {
-  readonly reviews: Reviews;
-  readonly clock: Clock;
 }
 
 /** How often other events may come in between before a decision gives up. */
@@ -39,7 +34,7 @@ const actorOf = ({ kind, name, subject }: Reviewer, { inputs }: LoadedReview): R
 async function append(
   run: RunRef,
   next: (review: LoadedReview) => NewReviewEvent | null,
-  { reviews }: Ports,
+  { reviews }: Deployment,
 ): Promise<LoadedReview> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const review = await loadReview(reviews, run);
@@ -52,7 +47,7 @@ async function append(
   throw unsettledError(run.id);
 }
 
-export async function listProposals(record: RunRecord, { reviews }: Pick<Ports, 'reviews'>) {
+export async function listProposals(record: RunRecord, { reviews }: Deployment) {
   return proposedRecipients(await loadReview(reviews, refOf(record)));
 }
 
@@ -63,7 +58,7 @@ export async function propose(
   replaces: string | null,
   reason: string,
   by: Reviewer,
-  ports: Ports,
+  deployment: Deployment,
 ): Promise<ProposedRecipient> {
   const isSame = ({ delivery, state }: ProposedRecipient): boolean => delivery === id && state !== 'rejected';
   const review = await append(
@@ -73,7 +68,7 @@ export async function propose(
       const typist = actorOf(by, before);
       const need = before.inputs?.approval?.need ?? 0;
       // A deputy adds no seat.
-      const remaining = possibleAdmitters({ by: typist, approvals: [] }, before, ports.clock.now()).filter(
+      const remaining = possibleAdmitters({ by: typist, approvals: [] }, before, deployment.clock.now()).filter(
         ({ delegation }) => delegation === undefined,
       );
       if (need === 0 || remaining.length < need) {
@@ -85,7 +80,7 @@ export async function propose(
       }
       return {
         type: 'recipient',
-        at: ports.clock.now(),
+        at: deployment.clock.now(),
         by: typist,
         delivery: id,
         target,
@@ -94,12 +89,12 @@ export async function propose(
         reason,
       };
     },
-    ports,
+    deployment,
   );
   const proposal = proposedRecipients(review).find(isSame);
   if (proposal === undefined) throw unsettledError(record.id);
   // The review sweep notifies the approvers.
-  await ports.reviews.open(refOf(record), openReviewText({ order: record, ...frozen }));
+  await deployment.reviews.open(refOf(record), openReviewText({ order: record, ...frozen }));
   return proposal;
 }
 
@@ -110,7 +105,7 @@ export async function decideProposal(
   admitted: boolean,
   reason: string,
   by: Reviewer,
-  ports: Ports,
+  deployment: Deployment,
 ): Promise<ProposedRecipient> {
   const find = (review: LoadedReview): ProposedRecipient => {
     const found = proposedRecipients(review).findLast((each) => each.delivery === delivery);
@@ -133,12 +128,12 @@ export async function decideProposal(
           next: `See \`docket runs show ${record.id}\`.`,
         });
       }
-      const now = { by: who, at: ports.clock.now() };
+      const now = { by: who, at: deployment.clock.now() };
       const refusal = admissionRefusal(proposal, now, before, admitted);
       if (refusal !== null) throw notAllowedError(record.id, admitted ? 'approve' : 'reject', refusal);
-      return { type: 'admit', at: ports.clock.now(), by: who, recipient: seq, admitted, reason };
+      return { type: 'admit', at: deployment.clock.now(), by: who, recipient: seq, admitted, reason };
     },
-    ports,
+    deployment,
   );
   return find(review);
 }

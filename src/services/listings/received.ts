@@ -65,10 +65,6 @@ export interface ArchivedPage {
   readonly error: ErrorJson | undefined;
 }
 
-export interface ReceivedPorts extends Deployment {
-  readonly archivedDeliveries: ArchivedDeliveries;
-}
-
 /** Most recipients for one filter, because the runs of each are a separate index. */
 const MAX_RECIPIENTS = 500;
 
@@ -77,15 +73,18 @@ const MAX_RECIPIENTS = 500;
  * come first, then those that only the archive has. Throws `usage.invalid` for an invalid cursor, and for a text that
  * matches too many recipients.
  */
-export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts): Promise<ReceivedPage> {
+export async function listReceived(
+  filter: ReceivedFilter,
+  { archivedDeliveries, ...deployment }: Deployment & { readonly archivedDeliveries: ArchivedDeliveries },
+): Promise<ReceivedPage> {
   const { orgs, to, begins, report, reports, state, limit } = filter;
   const inArchive = filter.after?.startsWith(ARCHIVED) === true;
   const cursor = inArchive ? filter.after?.slice(ARCHIVED.length) : filter.after;
   const after = cursor === undefined ? undefined : parseRunCursor(cursor);
-  if (inArchive) return withArchived([], { ...filter, after }, ports);
-  await ports.searchIndex.refresh();
-  const recipients = to === undefined ? undefined : await findNames(to, orgs, ports.searchIndex);
-  const page = await listRunPage(restrictToOrgs(ports.runs, orgs), {
+  if (inArchive) return withArchived([], { ...filter, after }, archivedDeliveries);
+  await deployment.searchIndex.refresh();
+  const recipients = to === undefined ? undefined : await findNames(to, orgs, deployment.searchIndex);
+  const page = await listRunPage(restrictToOrgs(deployment.runs, orgs), {
     recipients,
     begins,
     report,
@@ -93,12 +92,12 @@ export async function listReceived(filter: ReceivedFilter, ports: ReceivedPorts)
     after,
     limit,
   });
-  const deliveries = await deliveriesOf(page.runs, ports, (row) => {
+  const deliveries = await deliveriesOf(page.runs, deployment, (row) => {
     return (state === undefined || row.state === state) && (recipients?.includes(nameOf(row)) ?? true);
   });
   if (page.next !== null) return { deliveries, next: page.next };
   const left = Math.max(1, limit - page.runs.length);
-  return withArchived(deliveries, { ...filter, after: undefined, limit: left }, ports);
+  return withArchived(deliveries, { ...filter, after: undefined, limit: left }, archivedDeliveries);
 }
 
 /** Begins the cursor of a page that continues in the archive. */
@@ -108,7 +107,7 @@ const ARCHIVED = 'a';
 async function withArchived(
   deliveries: readonly ReceivedDelivery[],
   filter: Parameters<ArchivedDeliveries['list']>[0],
-  { archivedDeliveries }: Pick<ReceivedPorts, 'archivedDeliveries'>,
+  archivedDeliveries: ArchivedDeliveries,
 ): Promise<ReceivedPage> {
   try {
     const found = await archivedDeliveries.list(filter);

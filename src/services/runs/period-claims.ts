@@ -1,17 +1,9 @@
-import type { Clock } from '../../base/clock.ts';
 import { DocketError } from '../../base/error.ts';
 import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 import type { Claim, ClaimingRun, ClaimStore, PeriodClaims, StoredClaim } from '../../deliver/claims/claim.ts';
-import { type RunStore, TERMINAL_STATES } from '../../run/run-record.ts';
+import { TERMINAL_STATES } from '../../run/run-record.ts';
+import type { Deployment } from '../deployment/deployment.ts';
 import { alreadyDeliveredError, beingDeliveredError, type FindEarlierDelivery } from './already-delivered.ts';
-
-export interface PeriodClaimPorts {
-  /** Redis first, then the archive. A run has the claim once it has it in every store. */
-  readonly stores: readonly ClaimStore[];
-  readonly runs: RunStore;
-  readonly find: FindEarlierDelivery;
-  readonly clock: Clock;
-}
 
 /** How often other processes may write in between before the run's attempt gives up and is repeated. */
 const MAX_TRIES = 20;
@@ -41,7 +33,11 @@ function claimOf({ id }: ClaimingRun, held: Held, at: number): Claim {
  * Manages claims in Redis and the archive. A claim counts as released once its run has ended without delivering,
  * judging by its record and deliveries. So it is released however the run ended.
  */
-export function createPeriodClaims({ stores, runs, find, clock }: PeriodClaimPorts): PeriodClaims {
+export function createPeriodClaims(
+  { runs, clock }: Pick<Deployment, 'runs' | 'clock'>,
+  stores: readonly ClaimStore[],
+  find: FindEarlierDelivery,
+): PeriodClaims {
   /** Throws `already_delivered` while one of the other runs may deliver, and if any run has delivered. */
   const assertFree = async (run: ClaimingRun, others: readonly Pick<Claim, 'run' | 'at'>[]): Promise<void> => {
     const now = clock.now();

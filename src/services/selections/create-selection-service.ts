@@ -11,6 +11,7 @@ import {
 } from '../../queue/runs/selections.ts';
 import { listRunPage, parseRunCursor } from '../../run/run-page.ts';
 import type { RunRecord } from '../../run/run-record.ts';
+import type { AuditActor } from '../audit-log.ts';
 import type { DecisionService } from '../deliveries/decisions.ts';
 import { restrictToOrgs } from '../deliveries/query-deliveries.ts';
 import type { Deployment } from '../deployment/deployment.ts';
@@ -26,7 +27,7 @@ import {
   runObstacle,
   SEARCHED_STATES,
 } from './selection-rules.ts';
-import { MAX_SELECTED, type SelectionFilter, type SelectionService, type SelectionView } from './selection-service.ts';
+import { MAX_SELECTED, type SelectionFilter, type SelectionRequest, type SelectionView } from './selection-service.ts';
 
 /** Runs per read, and reads at the same time. */
 const PAGE_SIZE = 500;
@@ -39,10 +40,13 @@ interface Found {
   readonly skipped: Skipped[];
 }
 
+export type SelectionService = ReturnType<typeof createSelectionService>;
+
+/** Decisions about many runs or deliveries: first a preview, then a decision on exactly what it showed. */
 export function createSelectionService(
   deployment: Pick<Deployment, 'runs' | 'ledger' | 'redis' | 'prefix' | 'clock'>,
   decisions: DecisionService,
-): SelectionService {
+) {
   const { runs, ledger, clock, redis } = deployment;
   const selections = redisSelections(redis, deployment);
 
@@ -120,9 +124,14 @@ export function createSelectionService(
   };
 
   return {
+    /** Throws `selection.not_found`, also if it contains a run of another organization. */
     find,
 
-    preview: async (request, orgs) => {
+    /**
+     * Changes nothing. Data of other organizations counts as missing. Throws `usage.invalid` for more than 500 items,
+     * and for a filter without any condition.
+     */
+    preview: async (request: SelectionRequest, orgs: readonly string[] | '*'): Promise<SelectionView> => {
       const { action } = request;
       const { items, skipped } =
         'ids' in request
@@ -135,7 +144,12 @@ export function createSelectionService(
       return { ...selection, digest, decision: null, outcomes: new Map() };
     },
 
-    decide: async (digest, actor, orgs) => {
+    /**
+     * Carries out a decision on the items that are still as the preview showed them, and skips the others. Repeating it
+     * continues after an interruption, or returns the same result. Throws `selection.not_found`, and
+     * `selection.conflict` if somebody else has decided or another process is about to.
+     */
+    decide: async (digest: string, actor: AuditActor, orgs: readonly string[] | '*'): Promise<SelectionView> => {
       const selection = await find(digest, orgs);
       const decision = await selections.decide(digest, actor);
       if (decision.by !== actor.by || decision.reason !== actor.reason) {

@@ -45,10 +45,6 @@ export interface ReleaseChoice {
   readonly except?: readonly string[] | undefined;
 }
 
-export interface SwitchServicePorts extends Pick<Deployment, 'switches' | 'runs' | 'queue' | 'audit'> {
-  readonly decisions: Pick<DecisionService, 'cancel'>;
-}
-
 /** Most waiting runs that one release handles. The next release finds the others. */
 const MAX_WAITING = 5_000;
 const MAX_NEWER = 500;
@@ -63,8 +59,10 @@ const EVENTS = {
 /**
  * The delivery stop and the legal hold, for people's use. Throws `switch.unreadable`, `archive.*`, `redis.unreachable`.
  */
-export function createSwitchService(ports: SwitchServicePorts) {
-  const { switches, runs, queue, audit, decisions } = ports;
+export function createSwitchService(
+  { switches, runs, queue, audit }: Pick<Deployment, 'switches' | 'runs' | 'queue' | 'audit'>,
+  decisions: Pick<DecisionService, 'cancel'>,
+) {
   const record = (what: keyof typeof EVENTS, { kind, org }: SwitchTarget, { by, from, reason }: AuditActor) =>
     audit.record({ event: EVENTS[what][kind], who: by, from, org: org ?? undefined, why: reason });
 

@@ -16,7 +16,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Without a catalog, labels of the API are unknown. */
 const viewer = () =>
-  createTemplateViewer({ folder: () => folder, catalogOf: async () => 'No catalog is cached.', ...BUILT_IN_KINDS });
+  createTemplateViewer(
+    () => folder,
+    async () => 'No catalog is cached.',
+    BUILT_IN_KINDS.formats,
+  );
 
 test('a missing template is shown with its error, and read as soon as it exists', async () => {
   const view = viewer();

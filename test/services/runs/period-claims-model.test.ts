@@ -109,12 +109,11 @@ function claimsWorld() {
     return found && { run: found.id, period: PERIOD, at: found.deliveredAt, sent: { email: 1 }, uncertain: 0 };
   };
   const claimsOf = (seen: Seen) =>
-    createPeriodClaims({
-      stores: [seen(redisClaims(redis, { prefix, ttlDays: 90 })), seen(archiveClaims(storage))],
-      runs: fake(seen({ get: async (id: string) => records.get(id) })),
-      find: seen({ find }).find,
-      clock,
-    });
+    createPeriodClaims(
+      { runs: fake(seen({ get: async (id: string) => records.get(id) })), clock },
+      [seen(redisClaims(redis, { prefix, ttlDays: 90 })), seen(archiveClaims(storage))],
+      seen({ find }).find,
+    );
   const claiming = ({ id, createdAt }: ModelRun) => ({ id, org: 'acme', report: 'weekly', period: PERIOD, createdAt });
 
   /** A run without `again` may deliver only if no other run has delivered or was about to. */

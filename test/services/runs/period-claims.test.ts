@@ -32,20 +32,22 @@ function claimsOf({
 } = {}) {
   const store = archiveClaims(fake({ metadata: memoryMetadata() }));
   const world = { now: NOW, states, delivered };
-  const claims: PeriodClaims = createPeriodClaims({
-    stores: [store],
-    runs: fake({
-      get: async (id) => {
-        const state = world.states[id];
-        return state && runOf('claims', state, { id });
-      },
-    }),
-    find: async ({ id }) =>
+  const claims: PeriodClaims = createPeriodClaims(
+    {
+      runs: fake({
+        get: async (id) => {
+          const state = world.states[id];
+          return state && runOf('claims', state, { id });
+        },
+      }),
+      clock: { now: () => world.now, monotonic: () => world.now, sleep: async () => {} },
+    },
+    [store],
+    async ({ id }) =>
       world.delivered === undefined || world.delivered.run === id
         ? undefined
         : { ...world.delivered, period: PERIOD, sent: { email: 2 }, uncertain: 0 },
-    clock: { now: () => world.now, sleep: async () => {} },
-  });
+  );
   const acquire = (order: RunOrder, reviews?: Reviews) =>
     claimFor(order, { claims, reviews })?.(async () => world.delivered?.run === order.id);
   const holder = async () => {

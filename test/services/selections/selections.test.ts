@@ -2,8 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { redisSelections } from '../../../src/queue/runs/selections.ts';
 import type { AuditEntry } from '../../../src/services/audit-log.ts';
-import { createSelectionService } from '../../../src/services/selections/create-selection-service.ts';
-import type { SelectionService, SelectionView } from '../../../src/services/selections/selection-service.ts';
+import {
+  createSelectionService,
+  type SelectionService,
+} from '../../../src/services/selections/create-selection-service.ts';
+import type { SelectionView } from '../../../src/services/selections/selection-service.ts';
 import { type DecisionHarness, decisionHarness, NO_AUDIT } from '../../support/decision-harness.ts';
 import { anOrder, openQueueHarness, type QueueHarness, randomPrefix } from '../../support/queue-harness.ts';
 

@@ -25,13 +25,7 @@ async function deployment() {
   const switches = sharedSwitches(producer, archivedSwitches(storage), { prefix, clock: systemClock });
   const audited: AuditEntry[] = [];
   const audit: AuditLog = { ...NO_AUDIT, record: async (entry) => void audited.push(entry) };
-  const service = createSwitchService({
-    switches,
-    runs,
-    queue,
-    decisions: decisionHarness(bench, { audit }).decisions,
-    audit,
-  });
+  const service = createSwitchService({ switches, runs, queue, audit }, decisionHarness(bench, { audit }).decisions);
   let created = Date.now() - 10 * DAY_MS;
   /** A run whose worker has found that deliveries are stopped. */
   const stopped = async (of: Parameters<typeof anOrder>[0]): Promise<string> => {

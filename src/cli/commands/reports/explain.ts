@@ -39,11 +39,11 @@ export async function explain(
     const [document, template] = await withCatalog(
       (maxAgeMs) => catalogOf(settings, maxAgeMs),
       async (catalog) => {
-        const viewTemplate = createTemplateViewer({
-          folder: () => config.DOCKET_JOBS,
-          catalogOf: async () => catalog,
-          formats: FORMATS,
-        });
+        const viewTemplate = createTemplateViewer(
+          () => config.DOCKET_JOBS,
+          async () => catalog,
+          FORMATS,
+        );
         const explained = await explainReport({ definition, settings }, days, { ...ports, catalog });
         return [explained, await viewTemplate({ definition, settings })] as const;
       },

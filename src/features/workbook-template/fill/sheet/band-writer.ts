@@ -86,9 +86,11 @@ export function createBandWriter({ band, tables }: BandFill, context: BandContex
     covers: (number: number): boolean => band.first <= number && number <= band.last + (shrinking ? 1 : 0),
     /** Adds the cells of a template row that change. */
     putCells: (number: number, newRow: number, row: SheetRow | undefined, cells: NewCells): void => {
-      if (number > band.last) return clearTotals(newRow, row, cells);
-      putDataRow(number - band.first, newRow, row, cells);
-      if (shrinking && number === band.first + band.rows) putTotals(newRow, row, cells);
+      if (number > band.last) clearTotals(newRow, row, cells);
+      else {
+        putDataRow(number - band.first, newRow, row, cells);
+        if (shrinking && number === band.rows) putTotals(newRow, row, cells);
+      }
     },
     /** The rows below the last row of data. They take their styles and formulas from it. */
     insertedRows: (newLast: number, last: SheetRow | undefined): Iterable<string> =>
