@@ -89,7 +89,7 @@ export function createBandWriter({ band, tables }: BandFill, context: BandContex
       if (number > band.last) clearTotals(newRow, row, cells);
       else {
         putDataRow(number - band.first, newRow, row, cells);
-        if (shrinking && number === band.rows) putTotals(newRow, row, cells);
+        if (shrinking && number === band.first + band.rows) putTotals(newRow, row, cells);
       }
     },
     /** The rows below the last row of data. They take their styles and formulas from it. */
