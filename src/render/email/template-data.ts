@@ -1,12 +1,12 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import { intlNumberFormat } from '../../base/text/intl.ts';
-import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import { formatPeriod, shortPeriod } from '../../definitions/periods/period.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { DEFAULT_LOCALE, messagesFor, type Words } from '../../i18n/messages.ts';
 import { type Artifact, type MailBodyName, outputFormatOf } from '../artifact.ts';
 import { formatZonedInstant } from '../figures/format-date.ts';
 import { fewStatusText, statusText } from '../figures/status-text.ts';
+import type { FormatContext } from '../formats/format.ts';
 import { commentData, type RestLocation, reviewData } from './data/review-data.ts';
 import type { EmailPictures } from './email-images.ts';
 import { moreCountText, omissionText, recipientReason, remainderLocation, type TriggerInfo } from './phrases.ts';
@@ -14,10 +14,9 @@ import type { EmailSummary, SummarySection } from './summary.ts';
 import type { SectionTable, SummaryCell, SummaryRow } from './summary-cells.ts';
 import type { Tile } from './tiles.ts';
 
-export interface EmailOptions extends TriggerInfo {
-  readonly run: string;
-  /** Epoch ms. */
-  readonly madeAt: number;
+export interface EmailOptions
+  extends TriggerInfo,
+    Pick<FormatContext, 'run' | 'madeAt' | 'locale' | 'logo' | 'classification' | 'calendar'> {
   /**
    * Folder of custom templates, with `email/report.mjml`, `email/report.txt.liquid` or both. Default: the built-in
    * ones.
@@ -27,16 +26,8 @@ export interface EmailOptions extends TriggerInfo {
   readonly body?: MailBodyName | undefined;
   /** URL of the run's page; absent without a public URL. */
   readonly pageUrl?: string | undefined;
-  /** Path of a PNG or JPEG. */
-  readonly logo?: string | undefined;
-  /** E.g. `Confidential`. */
-  readonly classification?: string | undefined;
-  /** The organization's fiscal calendar, for sentences about changes. */
-  readonly calendar?: FiscalCalendar | undefined;
   /** The output formats that the e-mail attaches. Default: none. */
   readonly attached?: readonly string[] | undefined;
-  /** BCP 47. Default: `en-GB`. */
-  readonly locale?: string | undefined;
 }
 
 /** How much of the summary an e-mail shows. */

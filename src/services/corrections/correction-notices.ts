@@ -8,14 +8,12 @@ import { sendNotice } from '../../deliver/notices/notice-sender.ts';
 import { command, type Notice, sentence } from '../../deliver/notices/notice-text.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
-import { currentSettings } from '../definitions/frozen-definition.ts';
+import { noticePorts } from '../deliveries/owner-notices.ts';
 import type { Deployment, Sending } from '../deployment/deployment.ts';
 import { MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
 import type { Correction } from './correction.ts';
 import { correctedRecipients } from './correction-view.ts';
 import type { Edition } from './editions.ts';
-
-const ATTEMPT_TIMEOUT_MS = 60_000;
 
 export interface NoticeReason {
   /** Set if Docket has already sent as many automatic corrected editions as it may. */
@@ -83,7 +81,7 @@ export function buildCorrectionNotice(
  * @returns whether nothing is left to send; if not, call it again
  */
 export const createCorrectionNotifier =
-  ({ ledger, denials, config, orgs, clock }: Deployment, { mailOf, circuit }: Sending): NotifyCorrection =>
+  (deployment: Deployment, sending: Sending): NotifyCorrection =>
   async (correction, edition, frozen, reason) => {
     const { run, number, foundAt } = correction;
     const { definition, settings } = frozen;
@@ -97,19 +95,11 @@ export const createCorrectionNotifier =
           correction,
           { ...edition, recipients: correctedRecipients(correction, edition) },
           { ...settings, locale },
-          runPageUrl(config.DOCKET_PUBLIC_URL, run.id),
+          runPageUrl(deployment.config.DOCKET_PUBLIC_URL, run.id),
           reason,
         ),
       foundAt,
-      {
-        mail: await mailOf(currentSettings(settings, orgs())),
-        ledger,
-        denials,
-        circuit,
-        clock,
-        signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
-        observe: () => {},
-      },
+      await noticePorts(deployment, sending, settings),
     );
     return state !== 'pending' && state !== 'sending';
   };

@@ -1,8 +1,9 @@
 import { runPageUrl } from '../../base/config/public-url.ts';
 import { type ErrorJson, toDocketError } from '../../base/error.ts';
+import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import { reconcileRow, reconcileRun } from '../../deliver/attempt.ts';
 import { MAX_ATTEMPT_MS, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
-import { notifyOwner } from '../../deliver/notices/notice-sender.ts';
+import { type NoticePorts, notifyOwner } from '../../deliver/notices/notice-sender.ts';
 import { type RunOrder, type RunRecord, type RunState, TERMINAL_STATES } from '../../run/run-record.ts';
 import { allDeniedError, incompleteError, wrongFiguresError } from '../../run/run-result.ts';
 import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
@@ -20,9 +21,21 @@ const ATTEMPT_TIMEOUT_MS = 60_000;
  */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
+/** What it takes to send one notice, now, from the organization's current mail server. */
+export const noticePorts = async (
+  { ledger, denials, orgs, clock }: Deployment,
+  { mailOf, circuit }: Sending,
+  settings: OrgSettings,
+  observe: NoticePorts['observe'] = () => {},
+): Promise<NoticePorts> => ({
+  ...{ ledger, denials, circuit, clock, observe },
+  mail: await mailOf(currentSettings(settings, orgs())),
+  signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
+});
+
 /** Sends notices to owners about runs that ended badly. */
-export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
-  const { noticeOutbox, runs, definitions, ledger, denials, archive, config, orgs, clock, log } = deployment;
+export function createOwnerNotices(deployment: Deployment, sending: Sending) {
+  const { noticeOutbox, runs, definitions, ledger, archive, config, clock, log } = deployment;
 
   /** @returns whether the notice is settled */
   const attempt = async (order: RunOrder, error: ErrorJson | null): Promise<boolean> => {
@@ -42,14 +55,8 @@ export function createOwnerNotices(deployment: Deployment, { mailOf, circuit, ob
         .filter(({ target }) => target !== NOTICE_TARGET)
         .map((row) => ({ ...row, delivery: row.id, messageId: null })),
       published,
-      mail: await mailOf(currentSettings(settings, orgs())),
-      ledger,
-      denials,
       archive,
-      circuit,
-      clock,
-      signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
-      observe: (event) => observe(order, event),
+      ...(await noticePorts(deployment, sending, settings, (event) => sending.observe(order, event))),
     });
     if (state === 'skipped') {
       const { id: run, org, report } = order;

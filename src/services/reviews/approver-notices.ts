@@ -17,11 +17,10 @@ import { sendNotice } from '../../deliver/notices/notice-sender.ts';
 import { buildReviewNotice } from '../../deliver/notices/review-notice.ts';
 import type { Reviews } from '../../run/review/load-review.ts';
 import type { RunOrder } from '../../run/run-record.ts';
-import { currentSettings } from '../definitions/frozen-definition.ts';
+import { noticePorts } from '../deliveries/owner-notices.ts';
 import type { Deployment, Sending } from '../deployment/deployment.ts';
 import { type DueNotice, dueNotices, type NoticeScope } from './due-notices.ts';
 
-const ATTEMPT_TIMEOUT_MS = 60_000;
 /** A notice that could not be sent for this long is dropped. */
 const MAX_NOTICE_AGE_MS = 3 * 86_400_000;
 
@@ -35,8 +34,8 @@ export interface NoticeReview extends NoticeScope {
 export type ReviewNotices = ReturnType<typeof createReviewNotices>;
 
 /** Sends notices about reviews to approvers, owners and authors. */
-export function createReviewNotices(deployment: Deployment, { mailOf, circuit, observe }: Sending) {
-  const { reviews, ledger, denials, config, orgs, clock, log } = deployment;
+export function createReviewNotices(deployment: Deployment, sending: Sending) {
+  const { reviews, ledger, config, clock, log } = deployment;
 
   const sendOne = async (review: NoticeReview, { key, recipient, at, news }: DueNotice): Promise<boolean> => {
     const { order, definition, settings } = review;
@@ -58,15 +57,7 @@ export function createReviewNotices(deployment: Deployment, { mailOf, circuit, o
       row,
       () => buildReviewNotice(content, news),
       at,
-      {
-        mail: await mailOf(currentSettings(settings, orgs())),
-        ledger,
-        denials,
-        circuit,
-        clock,
-        signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
-        observe: (event) => observe(order, event),
-      },
+      await noticePorts(deployment, sending, settings, (event) => sending.observe(order, event)),
       { state: archived, recordAttempt: (attempt) => recordAttempt(reviews, order, attempt) },
     );
     if (state === 'refused' || state === 'unknown') {

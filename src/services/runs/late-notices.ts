@@ -15,11 +15,10 @@ import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
 import { lateAt } from '../../run/lateness.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import { currentSettings, loadFrozenDefinition } from '../definitions/frozen-definition.ts';
+import { loadFrozenDefinition } from '../definitions/frozen-definition.ts';
+import { noticePorts } from '../deliveries/owner-notices.ts';
 import type { Deployment, Sending } from '../deployment/deployment.ts';
 import { findLateRuns } from './late-runs.ts';
-
-const ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** Ensures one notice per report and day among all processes. */
 export type LateNoticeClaims = ReturnType<typeof redisLateNoticeClaims>;
@@ -75,11 +74,8 @@ export function createLateNotices(
 }
 
 /** @returns whether nothing is left to send */
-async function notify(
-  record: RunRecord,
-  { definitions, ledger, denials, config, orgs, clock }: Deployment,
-  { mailOf, circuit }: Sending,
-): Promise<boolean> {
+async function notify(record: RunRecord, deployment: Deployment, sending: Sending): Promise<boolean> {
+  const { definitions, config, clock } = deployment;
   const { id: run, org, report } = record;
   const frozen = await loadFrozenDefinition(record, definitions);
   const recipient = canonicalAddress(frozen.definition.owner) ?? frozen.definition.owner;
@@ -88,15 +84,7 @@ async function notify(
     { id, run, org, report, target: NOTICE_TARGET, recipient },
     () => lateNotice(record, frozen, runPageUrl(config.DOCKET_PUBLIC_URL, run)),
     lateAt(record) ?? clock.now(),
-    {
-      mail: await mailOf(currentSettings(frozen.settings, orgs())),
-      ledger,
-      denials,
-      circuit,
-      clock,
-      signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
-      observe: () => {},
-    },
+    await noticePorts(deployment, sending, frozen.settings),
   );
   return state !== 'pending' && state !== 'sending';
 }

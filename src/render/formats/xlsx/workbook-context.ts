@@ -1,10 +1,9 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
-import type { FiscalCalendar } from '../../../definitions/periods/fiscal-calendar.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
 import { formatDayOf } from '../../figures/format-date.ts';
 import type { Pack } from '../../pack/pack.ts';
-import type { CurrentLogo } from '../format.ts';
+import type { CurrentLogo, FormatContext } from '../format.ts';
 import { type ChartData, drawsCharts, planChartData } from './charts/data-blocks.ts';
 import type { Footer } from './package/page-footer.ts';
 import type { Cell } from './package/sheet-rows.ts';
@@ -19,24 +18,14 @@ const ROWS_PER_SHEET = 1_000_000;
 /** From this number of sections on, a pack has a table of contents. */
 const MIN_CONTENTS_SECTIONS = 12;
 
-export interface WorkbookOptions {
-  /** The run's id. */
-  readonly run: string;
-  /** SHA-256 (hex) of the definition. */
-  readonly digest: string;
-  /** Epoch ms. */
-  readonly madeAt: number;
-  /** BCP 47. Default: `en-GB`. */
-  readonly locale?: string | undefined;
-  /** Path of a PNG or JPEG for the summary. */
-  readonly logo?: string | undefined;
-  /** Shown on the summary and on each printed page, e.g. `Confidential`. */
-  readonly classification?: string | undefined;
-  /** The organization's fiscal calendar, for sentences about changes. */
-  readonly calendar?: FiscalCalendar | undefined;
+/** `logo` and `classification` are shown on the summary; `classification` also on each printed page. */
+export interface WorkbookOptions
+  extends Pick<
+    FormatContext,
+    'run' | 'digest' | 'madeAt' | 'locale' | 'logo' | 'classification' | 'calendar' | 'signal'
+  > {
   /** Data rows of a section per sheet. Default: `ROWS_PER_SHEET`. Only tests set it. */
   readonly rowsPerSheet?: number | undefined;
-  readonly signal: AbortSignal;
 }
 
 /** The names of the workbook's sheets. */
