@@ -1,5 +1,17 @@
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { ReportRequest } from '../../src/contract/report.ts';
+import type { Period } from '../../src/definitions/periods/period.ts';
+import type { OrgSettings } from '../../src/definitions/schema/org-settings.ts';
+import type { Dataset, Table } from '../../src/fetch/dataset.ts';
+import { fetchDataset } from '../../src/fetch/fetch-dataset.ts';
+import { memoryBudget } from '../../src/fetch/rate-limit/memory-budget.ts';
+import { compilePlan } from '../../src/plan/compile.ts';
+import type { CallLimits } from '../../src/plan/requests/call.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from './fetch-harness.ts';
 import { type HostileServer, hostileServer } from './hostile-server.ts';
+import { manualClock } from './manual-clock.ts';
+import { type DefinitionInput, definitionOf, type SectionInput, settingsOf } from './reports.ts';
 
 /** The response of a report as JSON, to be changed in place. */
 export interface ReportBody {
@@ -60,4 +72,48 @@ export async function tamperingService(service: string | (() => string)): Promis
       lies = next;
     },
   };
+}
+
+interface FetchedReport extends Omit<DefinitionInput, 'period'> {
+  readonly limits?: Partial<CallLimits>;
+  readonly settings?: OrgSettings;
+  readonly key?: Parameters<typeof keyOf>[1];
+}
+
+/** The sandbox behind a proxy that changes its responses, for all tests of a file. */
+export function falsifiedSandbox() {
+  let sandbox: Sandbox;
+  let service: TamperingService;
+  beforeAll(async () => {
+    sandbox = await openSandbox();
+    service = await tamperingService(sandbox.url);
+  });
+  afterEach(() => service.tell({}));
+  afterAll(async () => {
+    await service.close();
+    await sandbox.close();
+  });
+  return {
+    tell: (lies: Tampering): void => service.tell(lies),
+    /** What a report with these sections gets, and its plan. */
+    fetch: async (
+      sections: readonly SectionInput[],
+      period: Period,
+      { limits = {}, settings = settingsOf(), key = 'acme', ...input }: FetchedReport = {},
+    ) => {
+      const clock = manualClock(NOW);
+      const budget = memoryBudget({ calls: 1000, windowMs: 1, clock });
+      const context = fetchingFrom(service.url, keyOf(sandbox, key), { clock, budget });
+      const catalog = await context.client.catalog(settings.org, context.signal);
+      const plan = compilePlan({ definition: definitionOf([...sections], input), settings, period, catalog, limits });
+      return { plan, ...doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })) };
+    },
+  };
+}
+
+/** A table of a dataset. */
+export function tableIn({ tables }: Pick<Dataset, 'tables'>, id = 'a'): Table {
+  const table = tables.find((one) => one.id === id);
+  if (table === undefined) throw new Error(`no table ${id}`);
+  return table;
 }

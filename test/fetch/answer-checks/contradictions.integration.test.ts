@@ -1,38 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ReportRequest } from '../../../src/contract/report.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
 import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
-import type { Dataset, Table } from '../../../src/fetch/dataset.ts';
-import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
+import type { Dataset } from '../../../src/fetch/dataset.ts';
 import type { NoteCode } from '../../../src/fetch/notes.ts';
-import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
-import { compilePlan } from '../../../src/plan/compile.ts';
 import type { CallLimits } from '../../../src/plan/requests/call.ts';
 import { judgeDataset } from '../../../src/render/figures/judge.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
-import { manualClock } from '../../support/manual-clock.ts';
+import { NOW } from '../../support/fetch-harness.ts';
 import { notesIn } from '../../support/notes.ts';
-import { type DefinitionInput, definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import type { SectionInput } from '../../support/reports.ts';
 import { rowsOf } from '../../support/rows.ts';
-import {
-  type ReportBody,
-  type Tampering,
-  type TamperingService,
-  tamperingService,
-} from '../../support/tampering-service.ts';
+import { falsifiedSandbox, type ReportBody, type Tampering, tableIn } from '../../support/tampering-service.ts';
 
-let sandbox: Sandbox;
-let service: TamperingService;
-beforeAll(async () => {
-  sandbox = await openSandbox();
-  service = await tamperingService(sandbox.url);
-});
-afterEach(() => service.tell({}));
-afterAll(async () => {
-  await service.close();
-  await sandbox.close();
-});
+const service = falsifiedSandbox();
 
 const OCTOBER: Period = { from: '2026-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: '2026-10' };
 const CREATED = 'profiles.created';
@@ -66,34 +46,18 @@ const WAYS = {
 } as const satisfies Record<string, Partial<CallLimits>>;
 type Way = keyof typeof WAYS;
 
-interface Asked extends Omit<DefinitionInput, 'period'> {
+interface Asked extends NonNullable<Parameters<typeof service.fetch>[2]> {
   readonly period?: Period;
-  readonly limits?: Partial<CallLimits>;
   readonly others?: readonly SectionInput[];
 }
 
-async function fetched(
-  section: SectionInput,
-  { period = OCTOBER, limits = {}, others = [], ...definition }: Asked = {},
-) {
-  const clock = manualClock(NOW);
-  const budget = memoryBudget({ calls: 1000, windowMs: 1, clock });
-  const context = fetchingFrom(service.url, keyOf(sandbox, 'acme'), { clock, budget });
-  const catalog = await context.client.catalog('current', context.signal);
-  const asked = definitionOf([section, ...others], definition);
-  const plan = compilePlan({ definition: asked, settings: settingsOf(), period, catalog, limits });
-  return doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' }));
-}
-const tableOf = ({ tables }: Dataset, id = 'a'): Table => {
-  const table = tables.find((one) => one.id === id);
-  if (table === undefined) throw new Error(`no table ${id}`);
-  return table;
-};
+const fetched = (section: SectionInput, { period = OCTOBER, others = [], ...input }: Asked = {}) =>
+  service.fetch([section, ...others], period, input);
 const judgedAs = (dataset: Dataset, metric: string) =>
   judgeDataset(dataset, TARGETS, { sections: [{ id: 'a', filters: [] }] }).judgements?.filter(
     (each) => each.section === 'a' && each.metric === metric,
   );
-const incomplete = (dataset: Dataset, id = 'a') => notesIn(tableOf(dataset, id)).filter((note) => note.incomplete);
+const incomplete = (dataset: Dataset, id = 'a') => notesIn(tableIn(dataset, id)).filter((note) => note.incomplete);
 
 const isOwn = ({ time }: ReportRequest): boolean => time?.to === OCTOBER.to && (time.from ?? '') >= OCTOBER.from;
 const isToDate = ({ time }: ReportRequest): boolean => time?.from === '2026-01-01' && time.granularity === undefined;
@@ -310,7 +274,7 @@ test('a label that differs from the catalog is no finding: the table shows that 
   service.tell({ report: column(CREATED, { label: 'Profiles made' }) });
   const dataset = await fetched(TABLES.weeks);
   expect(incomplete(dataset)).toEqual([]);
-  expect(tableOf(dataset).columns.find(({ name }) => name === CREATED)?.label).toBe('Profiles created');
+  expect(tableIn(dataset).columns.find(({ name }) => name === CREATED)?.label).toBe('Profiles created');
   expect(dataset.calls.map(({ labels }) => labels)).toEqual([{ [CREATED]: 'Profiles made' }]);
   expect(judgedAs(dataset, CREATED)).toMatchObject([{ status: 'on_target' }]);
 });
@@ -319,16 +283,16 @@ test('a bucket that has the label of a metric is marked and not shown under it',
   service.tell({ report: column('bucket', { label: 'Approval rate' }) });
   const dataset = await fetched(TABLES.weeks);
   expect(incomplete(dataset).map(({ code }) => code)).toEqual(['unit_mismatch']);
-  expect(tableOf(dataset).columns.filter(({ label }) => label === 'Approval rate')).toHaveLength(1);
+  expect(tableIn(dataset).columns.filter(({ label }) => label === 'Approval rate')).toHaveLength(1);
 });
 
 test('the label of another metric is never shown, whether or not the report sets its own', async () => {
   service.tell({ report: column(CREATED, { label: 'Screening hits' }) });
   const labelled = await fetched(TABLES.single, { labels: { [CREATED]: 'Screening hits' } });
   expect(incomplete(labelled).map(({ code }) => code)).toEqual(['unit_mismatch']);
-  expect(tableOf(labelled).columns.map(({ label }) => label)).toContain('Screening hits');
+  expect(tableIn(labelled).columns.map(({ label }) => label)).toContain('Screening hits');
   const plain = await fetched(TABLES.single);
-  expect(tableOf(plain).columns[0]?.label).toBe('Profiles created');
+  expect(tableIn(plain).columns[0]?.label).toBe('Profiles created');
 });
 
 describe('responses that were computed at different times', () => {
@@ -349,7 +313,7 @@ describe('responses that were computed at different times', () => {
     service.tell({ report });
     const dataset = await fetched(TABLES.scorecard, asked);
     expect(incomplete(dataset)).toEqual([]);
-    const [note] = tableOf(dataset).notes.filter(({ code }) => code === 'total_mismatch');
+    const [note] = tableIn(dataset).notes.filter(({ code }) => code === 'total_mismatch');
     expect(note?.message).toMatchObject({
       of: { at: expect.arrayContaining([new Date(NOW - 52 * 60_000).toISOString(), new Date(NOW).toISOString()]) },
     });
@@ -358,7 +322,7 @@ describe('responses that were computed at different times', () => {
 
   test('get no note if they agree', async () => {
     service.tell({ report: earlier(isTrend, 52, undefined) });
-    expect(tableOf(await fetched(TABLES.scorecard)).notes.filter(({ code }) => code === 'total_mismatch')).toEqual([]);
+    expect(tableIn(await fetched(TABLES.scorecard)).notes.filter(({ code }) => code === 'total_mismatch')).toEqual([]);
   });
 });
 
@@ -385,7 +349,7 @@ describe('figures equal to those of the previous year', () => {
     const dataset = await fetched(months, { compare: 'previous_year', period: QUARTERS });
     expect(incomplete(dataset).map(({ code }) => code)).toEqual(marked ? ['total_mismatch'] : []);
     expect(judgedAs(dataset, CREATED)?.map(({ status }) => status)).toEqual([marked ? 'undefined' : 'on_target']);
-    expect(rowsOf(tableOf(dataset)).every(({ compare }) => (compare?.previous_year?.wrong ?? []).length > 0)).toBe(
+    expect(rowsOf(tableIn(dataset)).every(({ compare }) => (compare?.previous_year?.wrong ?? []).length > 0)).toBe(
       marked,
     );
   });
@@ -406,6 +370,6 @@ describe('a total of a metric that does not add up', () => {
     service.tell({ report: inTotals(metric, value) });
     const dataset = await fetched(section);
     expect(incomplete(dataset).map(({ code }) => code)).toEqual(['total_mismatch']);
-    expect(tableOf(dataset).wrong).toEqual([{ metric, at: 'column' }]);
+    expect(tableIn(dataset).wrong).toEqual([{ metric, at: 'column' }]);
   });
 });

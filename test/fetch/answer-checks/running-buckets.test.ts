@@ -1,28 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Period } from '../../../src/definitions/periods/period.ts';
 import type { Table } from '../../../src/fetch/dataset.ts';
-import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
-import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
-import { compilePlan } from '../../../src/plan/compile.ts';
 import type { CallLimits } from '../../../src/plan/requests/call.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
-import { manualClock } from '../../support/manual-clock.ts';
-import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import type { SectionInput } from '../../support/reports.ts';
 import { rowsOf } from '../../support/rows.ts';
-import { type ReportBody, type TamperingService, tamperingService } from '../../support/tampering-service.ts';
+import { falsifiedSandbox, type ReportBody, tableIn } from '../../support/tampering-service.ts';
 
-let sandbox: Sandbox;
-let service: TamperingService;
-beforeAll(async () => {
-  sandbox = await openSandbox();
-  service = await tamperingService(sandbox.url);
-});
-afterEach(() => service.tell({}));
-afterAll(async () => {
-  await service.close();
-  await sandbox.close();
-});
+const service = falsifiedSandbox();
 
 /** The clock of the sandbox stands at Friday, 20 November. */
 const NOVEMBER: Period = { from: '2026-11-01', to: '2026-11-30', timezone: 'Europe/Zurich', label: 'x' };
@@ -41,22 +25,8 @@ const WAYS = {
 type Way = keyof typeof WAYS;
 const EACH: readonly Way[] = ['single', 'joined by metrics', 'joined by range'];
 
-async function tableOf(section: SectionInput, way: Way, period: Period = NOVEMBER): Promise<Table> {
-  const clock = manualClock(NOW);
-  const budget = memoryBudget({ calls: 1000, windowMs: 1, clock });
-  const context = fetchingFrom(service.url, keyOf(sandbox, 'acme'), { clock, budget });
-  const catalog = await context.client.catalog('current', context.signal);
-  const plan = compilePlan({
-    definition: definitionOf([section]),
-    settings: settingsOf(),
-    period,
-    catalog,
-    limits: WAYS[way],
-  });
-  const [table] = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })).tables;
-  if (table === undefined) throw new Error('expected a table');
-  return table;
-}
+const tableOf = async (section: SectionInput, way: Way, period: Period = NOVEMBER): Promise<Table> =>
+  tableIn(await service.fetch([section], period, { limits: WAYS[way] }));
 
 const partialBuckets = (table: Table) =>
   rowsOf(table)

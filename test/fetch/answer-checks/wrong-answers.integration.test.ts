@@ -1,36 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ReportRequest } from '../../../src/contract/report.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
 import type { Table } from '../../../src/fetch/dataset.ts';
-import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
 import type { NoteCode } from '../../../src/fetch/notes.ts';
-import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
-import { compilePlan } from '../../../src/plan/compile.ts';
 import type { CallLimits } from '../../../src/plan/requests/call.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
-import { manualClock } from '../../support/manual-clock.ts';
+import { NOW } from '../../support/fetch-harness.ts';
 import { notesIn } from '../../support/notes.ts';
-import { definitionOf, type SectionInput, settingsOf } from '../../support/reports.ts';
+import { type SectionInput, settingsOf } from '../../support/reports.ts';
 import { rowsOf } from '../../support/rows.ts';
-import {
-  type ReportBody,
-  type Tampering,
-  type TamperingService,
-  tamperingService,
-} from '../../support/tampering-service.ts';
+import { falsifiedSandbox, type ReportBody, type Tampering, tableIn } from '../../support/tampering-service.ts';
 
-let sandbox: Sandbox;
-let service: TamperingService;
-beforeAll(async () => {
-  sandbox = await openSandbox();
-  service = await tamperingService(sandbox.url);
-});
-afterEach(() => service.tell({}));
-afterAll(async () => {
-  await service.close();
-  await sandbox.close();
-});
+const service = falsifiedSandbox();
 
 /** Two whole months. The first and the last week extend beyond them. */
 const PERIOD: Period = { from: '2026-08-01', to: '2026-09-30', timezone: 'Europe/Zurich', label: 'x' };
@@ -59,16 +39,9 @@ const EACH: readonly Way[] = ['single', 'joined by metrics', 'joined by range'];
 const COMPARED: readonly Way[] = ['single', 'joined by metrics'];
 
 async function tableOf(section: SectionInput, way: Way): Promise<Table> {
-  const clock = manualClock(NOW);
-  const budget = memoryBudget({ calls: 1000, windowMs: 1, clock });
-  const context = fetchingFrom(service.url, keyOf(sandbox, 'acme'), { clock, budget });
-  const catalog = await context.client.catalog('current', context.signal);
-  const definition = definitionOf([section], { compare: 'previous_period' });
-  const plan = compilePlan({ definition, settings: settingsOf(), period: PERIOD, catalog, limits: WAYS[way] });
-  expect(plan.sections[0]?.join !== undefined).toBe(way !== 'single');
-  const [table] = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })).tables;
-  if (table === undefined) throw new Error('expected a table');
-  return table;
+  const fetched = await service.fetch([section], PERIOD, { compare: 'previous_period', limits: WAYS[way] });
+  expect(fetched.plan.sections[0]?.join !== undefined).toBe(way !== 'single');
+  return tableIn(fetched);
 }
 const incompleteOf = async (section: SectionInput, way: Way) =>
   notesIn(await tableOf(section, way)).filter(({ incomplete }) => incomplete);
@@ -414,13 +387,11 @@ describe('a correct response gets no mark', () => {
 
 describe('a list', () => {
   const read = async () => {
-    const context = fetchingFrom(service.url, keyOf(sandbox, 'all'), { clock: manualClock(NOW) });
-    const definition = definitionOf([{ id: 'roster', list: 'profiles', search: 'holding', ordering: '-created_at' }]);
-    const settings = settingsOf({ org: 102 });
-    const catalog = await context.client.catalog(102, context.signal);
-    const plan = compilePlan({ definition, settings, period: PERIOD, catalog });
-    const [table] = doneOf(await fetchDataset({ ...context, plan, catalog, organization: 'x' })).tables;
-    if (table === undefined) throw new Error('expected a table');
+    const roster = { id: 'roster', list: 'profiles', search: 'holding', ordering: '-created_at' } as const;
+    const table = tableIn(
+      await service.fetch([roster], PERIOD, { settings: settingsOf({ org: 102 }), key: 'all' }),
+      'roster',
+    );
     return { rows: rowsOf(table), notes: table.notes };
   };
 
