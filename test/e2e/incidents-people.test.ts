@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type IncidentDeployment, incidentDeployment, type MailServer } from '../support/incidents/deployment.ts';
@@ -12,6 +13,7 @@ const GUIDE = 'docs/how-to/pause-for-an-incident.md';
 const orgsOf = (what: string) => ({ page: `p-${what}`, terminal: `t-${what}` });
 
 let deployment: IncidentDeployment;
+let url: string;
 const bouncing = new Map<string, MailServer>();
 const both = <T>(act: (by: 'p' | 't') => Promise<T>) => Promise.all((['p', 't'] as const).map(act));
 const backfill = async (org: string) => {
@@ -38,7 +40,7 @@ beforeAll(async () => {
     await deployment.addOrg(`${by}-year`, { period: '{ from: 2025-10-01, to: 2025-10-31 }' });
   }
   // There is no worker, so mistakenly queued runs stay queued.
-  await deployment.start('scheduler,admin');
+  ({ url } = await deployment.start('scheduler,admin'));
 });
 afterAll(() => deployment?.close());
 
@@ -82,7 +84,7 @@ incident('One of 40 recipients bounced', () => deployment, {
     await operator.opensForm('Send to somebody');
     await operator.fills(/^Address/, `${RIGHT}@p-bounce.example`);
     await operator.chooses(/^In place of/, `${WRONG}@p-bounce.example, refused`);
-    await operator.fills(/^Why does the address/, 'typing error');
+    await operator.fills(/^Why is it sent to this address/, 'typing error');
     await operator.clicks('button', /^Send to somebody/);
     await operator.reads(/^Done$/);
     await gotOnce('p-bounce');
@@ -118,7 +120,7 @@ incident('Legal hold', () => deployment, {
     await operator.opens();
     await operator.visits('Pauses');
     await operator.opensForm(/^Legal hold for p-legal/);
-    await operator.fills(/^Why is everything kept/, 'case 2026-114');
+    await operator.fills(/^Why is the hold needed/, 'case 2026-114');
     await operator.clicks('button', /^Legal hold for p-legal/);
     await operator.reads(/Legal hold for p-legal/);
     await operator.reads('case 2026-114');
@@ -138,6 +140,7 @@ incident('Leaver', () => deployment, {
     await operator.opens();
     await operator.visits('Pauses');
     await operator.clicks('link', /^deny list$/);
+    expect(await filesNaming('ana@p-leaver.example')).toEqual(['org.yaml', 'weekly.yaml']);
     await operator.fills(/^Addresses and domains/, 'ana@p-leaver.example');
     await operator.fills(/^Why/, 'left the company');
     await operator.clicks('button', /^Deny them/);
@@ -151,6 +154,14 @@ incident('Leaver', () => deployment, {
     await gotNothing('t-leaver');
   },
 });
+
+/** The names of the files that the running process finds for an address. */
+async function filesNaming(address: string): Promise<readonly string[]> {
+  const headers = { authorization: `Bearer ${deployment.token('*')}` };
+  const response = await fetch(`${url}/api/recipients?of=${address}`, { headers });
+  const { mentions } = (await response.json()) as { mentions: readonly { readonly file: string }[] };
+  return mentions.map(({ file }) => basename(file));
+}
 
 /** The remaining recipient still gets the pack. */
 async function gotNothing(org: string): Promise<void> {
