@@ -102,7 +102,7 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
     ]),
     flags,
   );
-  if (zone !== 'utc') print.printText('Begins, ready, delivered: minutes and seconds after the slot.');
+  if (zone !== 'utc') print.printText('The other times are minutes and seconds after the slot.');
   for (const key of shown.keys) {
     const { calls, windowMs } = key.limits;
     const full = key.fullAt === undefined ? 'no call waits' : `calls wait from ${times.exact(key.fullAt)} on`;

@@ -76,7 +76,6 @@ export const ForecastPage = ({ layout, data }: ViewProps<ForecastData>) => {
           </details>
         )}
         {paused.length === 0 ? null : <p class="muted">Paused, without runs: {paused.join(', ')}</p>}
-        <ForecastTable runs={runs} zone={zone} />
         {keys.map((key) => (
           <section>
             <h2>
@@ -100,6 +99,10 @@ export const ForecastPage = ({ layout, data }: ViewProps<ForecastData>) => {
             <MinuteChart of={key} zone={zone} />
           </section>
         ))}
+        <section>
+          <h2>Runs</h2>
+          <ForecastTable runs={runs} zone={zone} />
+        </section>
         <Assumptions of={forecast.assumptions} />
       </div>
     </PageLayout>
@@ -114,12 +117,14 @@ const MarkedText = ({ text }: { readonly text: string }) => (
 /** Runs of the forecast, late ones first. */
 const ForecastTable = ({ runs, zone }: { readonly runs: ForecastDocument['runs']; readonly zone: string }) => {
   if (runs.length === 0) return <EmptyState>No report has a slot in this window.</EmptyState>;
+  // Future slots have no actual delivery: on a phone, the empty column would be a line of each run.
+  const hasActual = runs.some(({ actual }) => actual !== null);
   const sorted = runs.toSorted((a, b) => Number(b.late) - Number(a.late));
   return (
     <>
       <Table
         caption="Forecast of each run, late ones first"
-        columns={['Report', 'Slot', 'Forecast', 'Actual', 'Calls', 'State']}
+        columns={['Report', 'Slot', 'Forecast', ...(hasActual ? ['Actual'] : []), 'Calls', 'State']}
         classes={{ Calls: 'number' }}
       >
         {sorted.slice(0, MAX_RUNS).map((run) => {
@@ -135,15 +140,17 @@ const ForecastTable = ({ runs, zone }: { readonly runs: ForecastDocument['runs']
               <td data-name="Forecast">
                 <TimeAfter at={run.foreseen ?? run.delivered} slot={run.slot} zone={zone} />
               </td>
-              <td data-name="Actual">
-                {run.actual === null ? (
-                  <span class="muted">–</span>
-                ) : (
-                  <a href={`/runs/${run.run}`}>
-                    <TimeAfter at={run.actual} slot={run.slot} zone={zone} />
-                  </a>
-                )}
-              </td>
+              {hasActual && (
+                <td data-name="Actual">
+                  {run.actual === null ? (
+                    <span class="muted">–</span>
+                  ) : (
+                    <a href={`/runs/${run.run}`}>
+                      <TimeAfter at={run.actual} slot={run.slot} zone={zone} />
+                    </a>
+                  )}
+                </td>
+              )}
               <td data-name="Calls" class="number">
                 {run.calls}
                 {run.prepared === 0 ? null : <small> {run.prepared} prepared</small>}
