@@ -21,11 +21,12 @@ export function addBases(
   { max_metrics }: Pick<CallLimits, 'max_metrics'>,
   settings: BaseSettings,
 ): ReadonlyMap<string, BasedBody> {
-  const taken = new Set([...bodies.values()].map(canonicalJson));
+  const ids = new Map([...bodies].map(([key, request]) => [key, canonicalJson(request)] as const));
+  const taken = new Set(ids.values());
   const based = new Map<string, BasedBody>();
   return new Map(
     [...bodies].map(([key, request]) => {
-      const id = canonicalJson(request);
+      const id = ids.get(key) ?? '';
       const known = based.get(id) ?? withBases(request, catalog, max_metrics, settings, taken);
       based.set(id, known);
       return [key, known] as const;
