@@ -3,7 +3,7 @@
 // cells per second, no stall of the main thread above 50 ms, and 250 MB for a list of any length. The peer's figures
 // are computed while it writes; Docket reads a section from memory, and a list from the file of a list export.
 //
-//   npm run build && node build/modules.mjs && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000]
+//   npm run build && node build/modules.mjs && node bench/csv.mjs [--quick] [--sections 20] [--rows 5000] [--list 200000] [--most 100000] [--decided 500000] [--long 1000000]
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,9 +18,9 @@ import { reportOf, rounded } from './support/report.mjs';
 import { datasetOf, LIST_COLUMNS, listTable, MADE_AT, SECTION_COLUMNS, sectionTable } from './support/report-data.mjs';
 import { listsGrow, runWriter } from './support/run-writer.mjs';
 
-const { sections, rows, list, most, decided } = readOptions(
-  { sections: 20, rows: 5000, list: 200_000, most: 100_000, decided: 500_000 },
-  { sections: 4, rows: 5000, list: 20_000, most: 10_000, decided: 50_000 },
+const { sections, rows, list, most, decided, long } = readOptions(
+  { sections: 20, rows: 5000, list: 200_000, most: 100_000, decided: 500_000, long: 1_000_000 },
+  { sections: 4, rows: 5000, list: 20_000, most: 10_000, decided: 50_000, long: 50_000 },
 );
 const NS_A_CELL = Math.round(1e9 / 1.5e6);
 const WRITERS = { docket: 'docket-csv', 'csv-stringify': 'csv-stringify' };
@@ -77,6 +77,11 @@ try {
     ns_a_cell: NS_A_CELL,
     rss_mb: 250,
   });
+  for (const format of ['csv', 'jsonl', 'parquet']) {
+    const { ms, cpu_ms, rss_mb, mb } = await runWriter(`docket-${format}`, { sections: 0, rows: long, folder });
+    const figures = { seconds: rounded(ms / 1000, 1), cpu_seconds: rounded(cpu_ms / 1000, 1), rss_mb, mb };
+    report({ name: `a list of ${long} rows as ${format}`, who: 'docket', ...figures, limit: { rss_mb: 250 } });
+  }
   const cells = sections * rows * SECTION_COLUMNS.length;
   await reportFile(`${sections} sections × ${rows} rows`, { sections, rows }, cells, { ns_a_cell: NS_A_CELL });
   const tables = Array.from({ length: sections }, (_, section) => sectionTable(section, rows));
@@ -92,14 +97,14 @@ try {
     ...(await stallDuring(() => pool.render(request, never))),
     limit: { longest_stall_ms: 50 },
   });
-  const long = await requestOf([await listTable(decided, join(folder, 'long-list.jsonl'))], true);
+  const judged = await requestOf([await listTable(decided, join(folder, 'long-list.jsonl'))], true);
   const delivery = { email: { to: ['lead@acme.example'], attach: [] }, send_if: 'changed' };
   report({
     name: `send_if: changed of a list of ${decided} rows`,
     ...(await stallDuring(async () => {
-      const { figures } = await pool.render({ ...long, outputs: [] }, never);
+      const { figures } = await pool.render({ ...judged, outputs: [] }, never);
       await evaluateConditions(
-        long.dataset,
+        judged.dataset,
         { org: 'acme', report: 'weekly', deliveries: [delivery] },
         undefined,
         undefined,

@@ -7,7 +7,7 @@ import { type DataOutput, type DataPart, dataDescription, dataFiles } from '../d
 import type { FormatContext, PlannedFile } from '../format.ts';
 
 /** How many rows are in memory at once. */
-const ROW_GROUP = 20_000;
+const ROW_GROUP = 10_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
