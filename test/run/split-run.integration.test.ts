@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { systemClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config/config.ts';
 import { silentLog } from '../../src/base/log.ts';
+import { sha256 } from '../../src/base/sha256.ts';
 import { loadDefinitions, requireReport } from '../../src/compose/built-in-kinds.ts';
 import { composeInline } from '../../src/compose/run-ports.ts';
 import { RENDER_THREAD } from '../../src/compose/threads.ts';
@@ -261,15 +262,55 @@ targets:
     }
   });
 
+  test('puts a list with split: false into every pack', async () => {
+    await save(listOf(groups.slice(0, 2)), (report) =>
+      report.replace(
+        'outputs:',
+        '  - { id: all, title: All profiles, list: profiles, split: false, print: false }\noutputs:',
+      ),
+    );
+    const { outcome, order } = await go();
+    expect(outcome).toMatchObject({ kind: 'done' });
+    const { packs = [] } = await manifestOf(order.id);
+    const lists = packs.map(({ manifest }) => manifest?.files.find(({ name }) => name.endsWith('-all.csv')));
+    expect(lists[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect(new Set(lists.map((file) => file?.sha256)).size).toBe(1);
+    expect(lists.length).toBe(groups.length);
+    const text = await readFile(
+      join(folder, 'archive/acme/desks', order.id, 'files', packs[0]?.slug ?? '', lists[0]?.name ?? ''),
+      'utf8',
+    );
+    expect(text.split('\n').length).toBeGreaterThan(100);
+  });
+
   test('is verified by 0.2.0, which refuses its definition', async () => {
     await save(listOf(groups.slice(0, 2)));
-    await go();
+    const { order } = await go();
     const env = { ...process.env, DOCKET_ARCHIVE: `file://${folder}/archive`, DOCKET_JOBS: join(folder, 'jobs') };
     const older = async (...command: string[]) =>
       promisify(execFile)(process.execPath, [await programOf('0.2.0'), ...command], { env, cwd: folder });
     const { stdout } = await older('archive', 'verify', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ runs: 1 });
     await expect(older('check', '--offline')).rejects.toMatchObject({ stdout: expect.stringContaining('"split"') });
+
+    // More files than 0.2.0 reads: it says so, and leaves the run as it is.
+    const place = join(folder, 'archive/acme/desks', order.id);
+    const manifest = await manifestOf(order.id);
+    const files = Array.from({ length: 1_000 }, (_, index) => ({
+      ...manifest.files[0],
+      name: `more-${index}.csv`,
+      bytes: 1,
+      sha256: sha256('x'),
+    }));
+    for (const { name } of files) await writeFile(join(place, 'files', name), 'x');
+    const text = JSON.stringify({ ...manifest, files: [...manifest.files, ...files] });
+    await writeFile(join(place, 'manifest.json'), text);
+    const stored = await directoryStorage(join(folder, 'archive')).find(order.id);
+    expect(stored && (await runProblems(stored))).toEqual([]);
+    await expect(older('archive', 'verify')).rejects.toMatchObject({
+      stdout: expect.stringContaining('[manifest.unreadable]'),
+    });
+    expect(await readFile(join(place, 'manifest.json'), 'utf8')).toBe(text);
   });
 
   test('waits for one approval of all packs, and prints each comment with the figures of its own desk', async () => {

@@ -233,6 +233,7 @@ export async function correctionsHarness(
     orderOf,
     /** Makes the ledger forget everything, like Redis without persistence. */
     loseLedger: ledger.lose,
+    folder,
     storage,
     clock,
     sandbox,

@@ -49,8 +49,13 @@ export function splitDiagnostics(source: SourceFile, report: ReportFile, { targe
   sections.forEach((section, index) => {
     const { list, filters = [], dimensions = [], layout } = section;
     const at = ['sections', index];
-    if (list !== undefined)
-      unsupported([...at, 'list'], 'a list', 'move it into a report of its own: a list shows the rows of all values');
+    if (list !== undefined && isSplitSection(section)) {
+      add([...at, 'list'], {
+        expected: 'split: false in a section with a list: it has the rows of all values',
+        got: 'a list in the pack of one value',
+        next: 'write split: false if every recipient may see all rows, or move it into a report of its own',
+      });
+    }
     filters.forEach(({ dimension }, position) => {
       if (dimension !== split.by) return;
       add([...at, 'filters', position], {

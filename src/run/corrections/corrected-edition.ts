@@ -14,6 +14,12 @@ import { type EditionFigures, editionSections } from './edition-figures.ts';
 type Recipients = NonNullable<CorrectedEdition['recipients']>;
 
 /**
+ * How many corrected editions of a report and period Docket sends without a person (`on_correction: send`), or of each
+ * pack. Otherwise a service with changing responses would cause one every day.
+ */
+export const MAX_AUTOMATIC_EDITIONS = 2;
+
+/**
  * The pack of a value as its recipients have it: from the replaced edition, or from an earlier one if that edition did
  * not correct this pack.
  */

@@ -1,7 +1,7 @@
 import { done, type Outcome } from '../../base/outcome.ts';
 import { withComments } from '../../render/figures/comments/printed-comments.ts';
 import { compareEditions } from '../corrections/compare-editions.ts';
-import { findReplaced, markRepeated } from '../corrections/corrected-edition.ts';
+import { findReplaced, MAX_AUTOMATIC_EDITIONS, markRepeated } from '../corrections/corrected-edition.ts';
 import { editionSections } from '../corrections/edition-figures.ts';
 import { localeOf } from '../judged-dataset.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
@@ -11,8 +11,9 @@ import type { PackFigures, SplitFigures } from './frozen-split.ts';
 /**
  * Selects the packs of a corrected edition, and adds to each what has changed and who receives it. These are the packs
  * with material changes, and those whose delivery a person withdrew. A person who corrects more than figures sends
- * every pack that somebody has received. In any other run, marks the packs that are repeated copies. Each pack counts its own editions, so
- * that it reveals nothing about other packs. Snoozes as `findReplaced`.
+ * every pack that somebody has received. Docket alone sends each pack a limited number of times. In any other run, marks
+ * the packs that are repeated copies. Each pack counts its own editions, so that it reveals nothing about other packs.
+ * Whoever has a pack gets its correction, even if nobody is named for the value now. Snoozes as `findReplaced`.
  */
 export async function correctedPacks(
   figures: SplitFigures,
@@ -33,11 +34,11 @@ export async function correctedPacks(
   const { figures: before, packs: replaced, byHand } = found.value;
   const compared: { readonly pack: PackFigures; readonly isChanged: boolean; readonly isOpen: boolean }[] = [];
   for (const pack of figures.packs) {
-    const { desk, held, dataset: read } = pack;
+    const { desk, dataset: read } = pack;
     const old = replaced?.get(desk.value);
-    if (old === undefined || read === undefined || held !== undefined) continue;
+    if (old === undefined || read === undefined) continue;
     const { run, at, edition, automatic, recipients, unmarked } = old;
-    if (recipients.length + unmarked.length === 0) continue;
+    if (recipients.length + unmarked.length === 0 || automatic > MAX_AUTOMATIC_EDITIONS) continue;
     const kept = before?.packs?.find(({ value }) => value === desk.value);
     const sections = editionSections(await read(), context.definition.sections);
     const { changes, material } =
@@ -56,7 +57,7 @@ export async function correctedPacks(
     const typed = byHand?.comment === undefined ? [] : [byHand.comment];
     const dataset = async (folder?: string) =>
       withComments({ ...(await read(folder)), correction }, typed, localeOf(context));
-    compared.push({ pack: { ...pack, dataset }, isChanged: material > 0, isOpen: unmarked.length > 0 });
+    compared.push({ pack: { desk, dataset }, isChanged: material > 0, isOpen: unmarked.length > 0 });
   }
   const isRedefined = before?.digest !== order.digest || byHand?.comment !== undefined;
   const isOfAll = byHand !== undefined && (isRedefined || compared.every(({ isChanged }) => !isChanged));

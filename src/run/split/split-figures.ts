@@ -109,7 +109,7 @@ export async function fetchSplitFigures(
     const compiled = compilePlan({ definition: own, settings, period, sectionPeriods, catalog });
     return counts.why === 'backfill' ? withoutCurrentCounts(compiled) : compiled;
   };
-  const packs = chosenPacks(plannedPacks(context, split, catalog, answers), order.value);
+  const packs = chosenPacks(plannedPacks(context, split, catalog, answers, order), order.value);
   const figures: SplitFigures = {
     packs: packs.map(({ desk, held, context: own }): PackFigures => {
       const dataset = own && (() => datasetOf(own, desk, { answers, catalog, planOf }));
@@ -143,6 +143,7 @@ function plannedPacks(
   split: SplitSettings,
   catalog: Catalog,
   answers: SplitAnswers,
+  { corrects }: Pick<RunOrder, 'corrects'>,
 ): readonly PlannedPack[] {
   const { definition } = context;
   const withRows = valuesWithRows(answers);
@@ -150,7 +151,8 @@ function plannedPacks(
   const known = listed.flatMap(({ value, label }): PlannedPack[] => {
     const isNamed = deskRecipients(definition, value) !== undefined;
     const isOther = !splitRecipients(split).has(value);
-    if (isOther && (split.others === 'skip' || !withRows.has(value))) return [];
+    // A correction goes to those who have the pack, whoever is named now.
+    if (isOther && corrects === undefined && (split.others === 'skip' || !withRows.has(value))) return [];
     const desk = deskOf(value, label);
     const held = isNamed ? {} : { held: `split.to has nobody for "${label}". Its pack is created and not sent.` };
     return [{ desk, context: packContext(context, desk), ...held }];

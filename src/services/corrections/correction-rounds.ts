@@ -7,9 +7,10 @@ import type { CorrectionsSpec } from '../../definitions/schema/review.ts';
 import type { WatchedRun } from '../../deliver/archive/corrections/correction-archive.ts';
 import { type CorrectionEvent, MAX_STORED_CHANGES } from '../../deliver/archive/corrections/correction-event.ts';
 import type { EditionComparison } from '../../run/corrections/compare-editions.ts';
+import type { PackEdition } from '../../run/corrections/edition-figures.ts';
 import type { RunRecord, RunStore } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import { countAutomaticEditions, MAX_AUTOMATIC_EDITIONS } from './automatic-editions.ts';
+import { isAutomaticCapped } from './automatic-editions.ts';
 import { type CheckPorts, checkEdition, watchedSections } from './check-edition.ts';
 import { type Correction, DOCKET, ENDED_STATES, foldCorrections } from './correction.ts';
 import type { NotifyCorrection } from './correction-notices.ts';
@@ -155,7 +156,10 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
 async function check(edition: Edition, due: number, ports: CorrectionWatch): Promise<number | 'waiting'> {
   const { run } = edition;
   const { corrections, clock, signal, log } = ports;
-  const figures = await loadFigures(edition, corrections);
+  const stored = await loadFigures(edition, corrections);
+  const isReceived = ({ value }: PackEdition) =>
+    edition.packs?.some((pack) => pack.value === value && pack.recipients.length > 0);
+  const figures = stored.packs ? { ...stored, packs: stored.packs.filter(isReceived) } : stored;
   // The report has only current counts or lists: there is nothing to compare.
   if (watchedSections(figures).length === 0) return clock.now();
   const frozen = await frozenOfEdition(figures, ports);
@@ -249,7 +253,7 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
   // Only once: people decide about editions that were rejected, cancelled or failed.
   const earlier = foldCorrections(run, await corrections.events(run)).find((one) => one.number === number - 1);
   const isAutomatic = figures.corrections.on_correction === 'send' && !earlier?.ended;
-  const isCapped = isAutomatic && (await countAutomaticEditions(edition, ports)) >= MAX_AUTOMATIC_EDITIONS;
+  const isCapped = isAutomatic && (await isAutomaticCapped(correction, edition, ports));
   if (isAutomatic && !isCapped) {
     const sent = await service.send(correction, { by: DOCKET, reason: 'on_correction: send' });
     return sent.correction;

@@ -4,8 +4,9 @@ import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { recipientKey } from '../../deliver/send-decision.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Deployment } from '../deployment/deployment.ts';
+import { isCappedPack } from './automatic-editions.ts';
 import { recipientsOf } from './close-edition.ts';
-import type { Correction } from './correction.ts';
+import { type Correction, DOCKET } from './correction.ts';
 import { type Edition, type EditionRecipient, findFigures, frozenOfCorrection, packOf } from './editions.ts';
 
 /** A correction with everything that a decision needs. */
@@ -37,12 +38,15 @@ const hasMailboxes = (target: string): boolean =>
 
 /** Who gets the edition of a correction that Docket found. With `split`: the recipients of the changed packs. */
 export const correctedRecipients = (
-  { values }: Pick<Correction, 'values'>,
+  { values, decision }: Pick<Correction, 'values' | 'decision'>,
   edition: Edition,
 ): Edition['recipients'] => {
   const { recipients, packs } = edition;
   if (packs === undefined || values === undefined) return recipients;
-  return recipients.filter((of) => values.includes(packOf(edition, of)?.value ?? ''));
+  return recipients.filter((of) => {
+    const pack = packOf(edition, of);
+    return pack !== undefined && values.includes(pack.value) && !(decision?.by === DOCKET && isCappedPack(pack));
+  });
 };
 
 /** @param edition the corrected edition */

@@ -274,4 +274,78 @@ describe('a correction of a report with split', () => {
       expect(got.filter(([to]) => !rows.some(({ recipient }) => recipient === to))).toEqual([]);
     }
   });
+
+  test('stops going by itself to a desk that got two, while other desks still get theirs', async () => {
+    const { more, ...harness } = await desksHarness();
+    await harness.deliver(report());
+    await harness.received();
+    const change = async (count: number, ...desks: string[]) => {
+      for (const desk of desks) more.set(desk, (more.get(desk) ?? 0) + 500);
+      return harness.untilFound(count);
+    };
+    for (const count of [1, 2]) {
+      await change(count, 'Retail');
+      await harness.executeNext();
+      expect(brief(await harness.received())).toEqual([[addressOf('Retail'), `${count + 1}`]]);
+    }
+    const both = await change(3, 'Retail', 'Merchants');
+    expect(both).toMatchObject({ state: 'sent', values: ['Retail', 'Merchants'] });
+    const viewed = await harness.service.find(both.id, '*');
+    expect(viewed?.recipients.map(({ recipient }) => recipient)).toEqual([addressOf('Merchants')]);
+    await harness.executeNext();
+    expect(brief(await harness.received())).toEqual([[addressOf('Merchants'), '2']]);
+    expect(harness.notified).toEqual([]);
+
+    const open = await harness.untilFound(4);
+    expect(open).toMatchObject({ state: 'open', notified: true, values: ['Retail'] });
+    expect(harness.notified).toEqual([open.id]);
+    await harness.service.send(open, { by: 'anna', reason: 'the register was late' });
+    await harness.executeNext();
+    expect(brief(await harness.received())).toEqual([[addressOf('Retail'), '4']]);
+  });
+
+  test('is not opened for a desk whose pack nobody has', async () => {
+    const harness = await desksHarness();
+    const to = { Retail: ['retail@other.example'], Merchants: [addressOf('Merchants')] };
+    await harness.deliver(report({ split: { by: 'profile.group', to, others: 'hold' } }));
+    expect(brief(await harness.received())).toEqual([[addressOf('Merchants'), null]]);
+    for (const desk of ['Retail', 'Partners']) harness.more.set(desk, 500);
+    for (const _ of [1, 2]) await harness.nextDay(2);
+    expect(await harness.service.list('*')).toEqual([]);
+    harness.more.set('Merchants', 500);
+    expect(await harness.untilFound(1)).toMatchObject({ values: ['Merchants'] });
+  });
+
+  test('reaches those who have a pack, after people moved and a desk left the list', async () => {
+    const { more, service, settings, ...harness } = await desksHarness();
+    const first = await harness.deliver(report());
+    await harness.received();
+    for (const desk of ['Retail', 'Partners']) more.set(desk, 500);
+    // Retail and Merchants swap their people, Partners leaves the list, somebody joins Marketplace.
+    const to = {
+      Retail: [addressOf('Merchants')],
+      Merchants: [addressOf('Retail')],
+      Marketplace: [addressOf('Marketplace'), 'marketplace.2@acme.example'],
+    };
+    for (const [others, title] of [
+      ['hold', 'Desks again'],
+      ['skip', 'Desks at last'],
+    ] as const) {
+      const moved = report({ split: { by: 'profile.group', to, others }, title });
+      const definition = {
+        definition: { ...moved, digest: title.length.toString(16).repeat(64).slice(0, 64) },
+        settings,
+      };
+      const run = [...harness.records.keys()].at(-1);
+      const { correction } = await service.open(
+        run === undefined ? first : { ...first, id: run },
+        { reason: title, definition },
+        { by: 'anna' },
+      );
+      expect(correction.recipients.map(({ recipient }) => recipient)).toEqual(DESKS.map(addressOf));
+      await harness.executeNext();
+      const got = await harness.received();
+      expect(got.map(({ to: recipient }) => recipient).sort()).toEqual(DESKS.map(addressOf).sort());
+    }
+  });
 });
