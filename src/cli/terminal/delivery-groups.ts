@@ -10,15 +10,21 @@ export interface ListedDelivery {
 /** Maximum recipients to name if nothing needs to be done about them. */
 const MAX_NAMED = 3;
 
-/** Groups the deliveries of a target that have the same result, in the order in which they first appear. */
+/** The target without the value of a pack: `0-email` of `0-email:retail-1f0e`. */
+const stemOf = ({ target }: ListedDelivery): string => target.replace(/:.*/, '');
+
+/**
+ * Groups the deliveries of a target that have the same result, in the order in which they first appear. With `split`,
+ * those of all packs are together.
+ */
 export function groupDeliveries<Delivery extends ListedDelivery>(
   deliveries: readonly Delivery[],
 ): readonly Delivery[][] {
   const groups = new Map<string, Delivery[]>();
   for (const delivery of deliveries) {
-    const { target, state, detail } = delivery;
+    const { state, detail } = delivery;
     // For sent deliveries, the server's response differs between recipients and does not matter.
-    const key = JSON.stringify([target, state, state === 'sent' ? null : detail]);
+    const key = JSON.stringify([stemOf(delivery), state, state === 'sent' ? null : detail]);
     groups.set(key, [...(groups.get(key) ?? []), delivery]);
   }
   return [...groups.values()];
@@ -34,10 +40,10 @@ export const deliveryLines = (deliveries: readonly ListedDelivery[]): readonly s
 function formatGroup(group: readonly ListedDelivery[]): string {
   const [first] = group;
   if (first === undefined) return '';
-  const { target, state, detail } = first;
+  const { state, detail } = first;
   const recipients = group.map(({ recipient }) => recipient);
   const hidden = state === 'sent' && recipients.length > MAX_NAMED + 1 ? recipients.length - MAX_NAMED : 0;
   const named = recipients.slice(0, recipients.length - hidden).join(', ');
   const reason = detail === null || state === 'sent' ? '' : `: ${detail}`;
-  return `${state.padEnd(8)} ${target} → ${named}${hidden === 0 ? '' : ` and ${hidden} more`}${reason}`;
+  return `${state.padEnd(8)} ${group.length === 1 ? first.target : stemOf(first)} → ${named}${hidden === 0 ? '' : ` and ${hidden} more`}${reason}`;
 }

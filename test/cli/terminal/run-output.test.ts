@@ -56,6 +56,12 @@ describe('the deliveries of a run', () => {
     expect(lines[1]).toContain('550 No');
     expect(lines[2]).toMatch(/^unknown .*unknown-0@acme\.example: Lost\.$/);
   });
+
+  test('are one line for all packs of a report with split, and name the pack of a single one', () => {
+    const packs = of(40, 'sent', '250 Ok').map((one, index) => ({ ...one, target: `0-email:desk-${index}` }));
+    expect(deliveryLines(packs)).toEqual([expect.stringMatching(/^sent +0-email → .* and 37 more$/)]);
+    expect(deliveryLines(packs.slice(1, 2))).toEqual(['sent     0-email:desk-1 → sent-1@acme.example']);
+  });
 });
 
 describe('the progress of a run', () => {
