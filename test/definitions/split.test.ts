@@ -41,12 +41,7 @@ const load = async (from: string, to: string, list?: string) => {
 describe('a report with split', () => {
   test.each([
     ['a list without split: false', '  - { id: one', '  - { id: all, list: profiles }\n  - { id: one', 'split.invalid'],
-    [
-      'a template of a workbook',
-      'format: xlsx',
-      'format: xlsx, template: pack.xlsx',
-      'split.not_supported',
-    ],
+    ['a template of a workbook', 'format: xlsx', 'format: xlsx, template: pack.xlsx', 'split.not_supported'],
     [
       'a filter on the dimension',
       'profiles.created]',
