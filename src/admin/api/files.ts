@@ -31,7 +31,7 @@ const filledWorkbookSchema = z
             .array(
               z.object({
                 header: z.string(),
-                bound: z.string().nullable().describe('What fills it; null: its own formulas or cells.'),
+                bound: z.string().nullable().describe('Its figure; null: the template’s own cells.'),
               }),
             )
             .readonly(),

@@ -176,7 +176,7 @@ export const deliverySchema = z
     run: idSchema.meta({ example: RUN_ID }),
     org: z.string(),
     report: z.string(),
-    target: z.string().describe('Position and kind in the definition.').meta({ example: '0-email' }),
+    target: z.string().describe('Position and kind, e.g. 0-email.').meta({ example: '0-email' }),
     recipient: z.string().describe('An address, or where the files go.').meta({ example: 'lead@acme.example' }),
     state: z
       .enum(DELIVERY_STATES)

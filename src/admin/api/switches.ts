@@ -89,7 +89,7 @@ const setRoute = createRoute({
   path: '/api/switches/{kind}',
   operationId: 'setSwitch',
   summary: 'Stop deliveries, or set a legal hold',
-  description: 'In force until it is released. An existing one is not changed and keeps its first reason.',
+  description: 'In force until it is released. An existing stop or hold keeps its first reason.',
   request: {
     params: kindParams,
     body: jsonRequestBody(z.strictObject(targetFields).meta({ id: 'SetSwitch' })),

@@ -28,7 +28,7 @@ export const destinationsSchema = z
       .describe('Folders of this machine, with all folders below them; from where Docket was started.'),
   })
   .describe(
-    'The only places that reports may be delivered to, besides e-mail. Absent: any, unless DOCKET_REQUIRE_DESTINATIONS=on.',
+    'The only places that reports may be delivered to, besides e-mail. Default: any, unless DOCKET_REQUIRE_DESTINATIONS=on.',
   );
 export type Destinations = z.infer<typeof destinationsSchema>;
 

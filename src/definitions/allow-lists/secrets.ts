@@ -19,7 +19,7 @@ export const secretsSchema = z
     files: z.array(lineSchema(1000)).default([]).describe('Files, and folders with all that is in them.'),
   })
   .describe(
-    "The only secrets that the organization's reports may refer to. Absent: all but Docket's own, those of other organizations and files outside DOCKET_SECRET_FOLDERS.",
+    "The only secrets that the organization's reports may refer to. Default: all but Docket's own, those of other organizations and files outside DOCKET_SECRET_FOLDERS.",
   );
 
 /** Deployment-wide rules for secrets of reports. */

@@ -12,7 +12,7 @@ export const calendarSchema = z
   .strictObject({
     country: lineSchema(60)
       .optional()
-      .describe('Country whose public holidays are no business days, ISO 3166-1, e.g. CH. Absent: no public holidays.'),
+      .describe('Country whose public holidays are no business days, ISO 3166-1, e.g. CH. Default: no holidays.'),
     region: lineSchema(20).optional().describe("The country's region, e.g. ZH, or a part of one, e.g. BY-A."),
     holidays: datesSchema.describe('Further days off, YYYY-MM-DD.'),
     working_days: datesSchema.describe('Business days even on a weekend or public holiday.'),

@@ -26,7 +26,7 @@ const BUSINESS_DAY_DESCRIPTION = `a business day of the month: 1 is the first, -
 export const scheduleSchema = z
   .strictObject({
     cron: cronSchema.describe(
-      'Minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly. A time that a change of summer time skips runs once right after it; one that occurs twice runs once; "every hour" stays every hour.',
+      'Minute, hour, day of month, month, day of week; or @hourly, @daily, @weekly, @monthly, @yearly. If a change of summer time skips the time of a slot, it runs once right after the change; a time that occurs twice runs once; "every hour" stays every hour.',
     ),
     timezone: zoneSchema.optional().describe("IANA zone; defaults to the organization's."),
     start: z.iso
@@ -69,7 +69,7 @@ export const scheduleSchema = z
     late_after: durationSchema('seconds, or a number with its unit such as 30m or 2h; from 1m to 24h', MINUTE_S, DAY_S)
       .optional()
       .describe(
-        'Readers expect the report at most this long after its slot. Runs that are expected earlier are served first, and a run that has not ended by then is late: its owner is notified. Absent: never late, and served as if it were 24h.',
+        'Readers expect the report at most this long after its slot. Runs that are expected earlier are served first, and a run that has not ended by then is late: its owner is notified. Default: never late, and served as if it were 24h.',
       ),
     catch_up: z
       .enum(CATCH_UP)
@@ -118,4 +118,4 @@ export const schedulesSchema = z
   })
   .transform((written) => (Array.isArray(written) ? written : [written]))
   .default([])
-  .describe('When the report runs by itself: one schedule, or a list of up to 10. Absent: on demand only.');
+  .describe('When the report runs by itself: one schedule, or a list of up to 10. Default: on demand only.');

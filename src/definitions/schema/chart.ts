@@ -19,10 +19,10 @@ export const chartSchema = z
       z.enum(CHART_KINDS),
       z.strictObject({
         kind: z.enum(CHART_KINDS),
-        series: metricIds.optional().describe('Metrics of the section to draw, in this order; absent: all.'),
+        series: metricIds.optional().describe('Metrics of the section to draw, in this order; default: all.'),
         secondary: metricIds
           .optional()
-          .describe('Metrics on the second axis, as lines; absent: those of a second unit.'),
+          .describe('Metrics on the second axis, as lines; default: those of a second unit.'),
         axes: z
           .strictObject({ primary: titleSchema.optional(), secondary: titleSchema.optional() })
           .optional()
@@ -30,12 +30,12 @@ export const chartSchema = z
         place: z
           .enum(CHART_PLACES)
           .optional()
-          .describe('Where the workbook shows it: above its table (when absent), beside it, or on a sheet of its own.'),
+          .describe('Where the workbook shows it: above its table (default), beside it, or on its own sheet.'),
       }),
     ],
     { error: `one of ${CHART_KINDS.join(', ')}, or a mapping with its "kind"` },
   )
-  .describe('line, column, stacked_column, bar or sparkline, alone or as "kind" of a mapping.');
+  .describe('line, column, stacked_column, bar or sparkline, by itself or as "kind" of a mapping.');
 
 /** As written: a kind, or a mapping that contains one. */
 export type ChartSpec = z.output<typeof chartSchema>;

@@ -23,5 +23,5 @@ export type ToDate = (typeof TO_DATE)[number];
 export const toDateSchema = z
   .enum(TO_DATE, { error: TO_DATE.join(', ') })
   .describe(
-    "Adds the figure from the start of the year, fiscal year or quarter that holds the period's last day to that day. Current counts have none.",
+    'Adds the figure from the start of the year, fiscal year or quarter to the last day of the period. Current counts have none.',
   );

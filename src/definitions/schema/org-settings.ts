@@ -42,7 +42,7 @@ const smtpSchema = z
         client_secret: secretRefSchema.optional(),
         refresh_token: secretRefSchema
           .optional()
-          .describe('Absent: the client_credentials grant, which needs client_secret.'),
+          .describe('Default: the client_credentials grant, which needs client_secret.'),
         scope: lineSchema(500).optional().describe('Scope of the token request.'),
       })
       .refine(({ client_secret, refresh_token }) => client_secret !== undefined || refresh_token !== undefined, {

@@ -86,7 +86,7 @@ export function createReportSchema(kinds: DefinitionKinds) {
         .max(MAX_HEADLINES)
         .optional()
         .describe(
-          'Ids of the metrics that get a headline, in this order. Absent: breached, watch, then the largest changes.',
+          'Ids of the metrics that get a headline, in this order. Default: breached, watch, then the largest changes.',
         ),
       units: unitsSchema.optional(),
       labels: labelsSchema.optional(),
@@ -94,7 +94,7 @@ export function createReportSchema(kinds: DefinitionKinds) {
         .literal('report')
         .optional()
         .describe(
-          'report: units of org.yaml also apply to your own workbooks (`template`). Absent: in them, durations without a unit in their name stay in seconds.',
+          'report: units of org.yaml also apply to your own workbooks (`template`). Default: in them, durations without a unit in their name stay in seconds.',
         ),
       outputs: z.array(createOutputSchema(kinds.formats)).min(1).max(kinds.formats.length),
       deliveries: z.array(createDeliverySchema(kinds)).max(50).default([]),

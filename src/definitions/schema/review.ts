@@ -39,14 +39,14 @@ export const approvalSchema = z.strictObject({
     .min(1)
     .max(50)
     .optional()
-    .describe('Who may name a deputy for an approver, besides the approver: as in `by`.'),
+    .describe('Who may name a deputy for an approver, besides the approver; the same forms as in `by`.'),
   within: withinSchema
     .optional()
-    .describe("Business days of the organization's calendar that approvers have, e.g. 2bd. Absent: no limit."),
+    .describe("Business days of the organization's calendar that approvers have, e.g. 2bd. Default: no limit."),
   otherwise: z
     .enum(['hold', 'cancel'])
     .default('hold')
-    .describe('After `within`: hold the run and remind the approvers, or cancel it.'),
+    .describe('What happens after `within`: hold the run and remind the approvers, or cancel it.'),
 });
 export type ApprovalSpec = Readonly<z.infer<typeof approvalSchema>>;
 

@@ -100,7 +100,7 @@ const fieldsSchema = z.strictObject({
   granularity: z
     .enum(GRANULARITIES)
     .optional()
-    .describe('Absent: one row per group; the only way to read a current count.'),
+    .describe('Default: one row per group; the only way to read a current count.'),
   period: periodSpecSchema
     .optional()
     .describe(
@@ -113,7 +113,7 @@ const fieldsSchema = z.strictObject({
       "The section's own, instead of the report's `to_date`. With a granularity it is shown in the totals, which the section then needs.",
     ),
   filters: z.array(filterSchema).max(20).optional().describe('A row must pass every filter.'),
-  order: z.array(orderSchema).max(LIMITS.max_metrics).optional().describe('Absent: by bucket, then by each dimension.'),
+  order: z.array(orderSchema).max(LIMITS.max_metrics).optional().describe('Default: by bucket, then by dimension.'),
   limit: z
     .int()
     .min(1)

@@ -90,5 +90,5 @@ export const sendIfSchema = lineSchema(300)
     context.addIssue({ code: 'custom', message: expected, params: { got, next: `write ${CONDITION_DESCRIPTION}` } });
   })
   .describe(
-    'Absent: always. changed: when the figures differ from those last delivered there. non_empty: when a list has a row or a metric is not 0. breached: when a figure with a target is breached. watch: when one is on watch or breached. status_changed: when a status differs from the one last delivered there, so once per crossing. unusual: when a figure with a trend of at least 13 points is outside of its usual range. "<metric> <op> <number>", e.g. "alerts.open > 10" or "queue:sla.met < 95%": when the section\'s totals, or without totals any of its rows, meet it.',
+    'Default: always. changed: when the figures differ from those last delivered there. non_empty: when a list has a row or a metric is not 0. breached: when a figure with a target is breached. watch: when one is on watch or breached. status_changed: when a status differs from the one last delivered there, so once per crossing. unusual: when a figure with a trend of at least 13 points is outside of its usual range. "<metric> <op> <number>", e.g. "alerts.open > 10" or "queue:sla.met < 95%": when the section\'s totals, or without totals any of its rows, meet it.',
   );

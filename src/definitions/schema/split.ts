@@ -40,7 +40,7 @@ export const splitSchema = z.strictObject({
       error: 'addresses by value, or the name of a CSV file beside org.yaml',
     })
     .describe(
-      'The addresses of each value; or a CSV file beside org.yaml with the columns value and address, one address a line, at most 2,000 lines.',
+      'The addresses of each value; or a CSV file beside org.yaml with the columns value and address, one address per line, at most 2,000 lines.',
     ),
   others: z
     .union([z.enum(['hold', 'skip']), addressesSchema], { error: 'hold, skip, or a list of addresses' })

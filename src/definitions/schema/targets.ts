@@ -32,23 +32,23 @@ const fieldsSchema = z.strictObject({
     .record(lineSchema(200), lineSchema(200))
     .refine((where) => Object.keys(where).length === 1, 'one dimension with one value, e.g. { profile.risk: high }')
     .optional()
-    .describe('Only of one value of one dimension: the rows of that value, or a section filtered by it alone.'),
+    .describe('Limits the entry to one value of one dimension: its rows, or a section filtered only by it.'),
   per: z
     .enum(TARGET_PERIODS)
     .optional()
-    .describe('For counts: judged only on whole periods of this length. Absent: judged on totals.'),
+    .describe('For counts: judged only on whole periods of this length. Default: judged on totals.'),
   better: z.enum(BETTER).describe('Also colours a change as better or worse.'),
   target: amountSchema
     .optional()
     .describe(
-      "A number in the metric's unit, or with its unit: 90%, 24h, 2d. An equal figure is on target. Absent: only changes are coloured.",
+      "A number in the metric's unit, or with its unit: 90%, 24h, 2d. An equal figure is on target. Default: only changes are coloured.",
     ),
-  watch: amountSchema.optional().describe('From the target to here: watch. Beyond: breached. Absent: no watch.'),
+  watch: amountSchema.optional().describe('From the target to here: watch. Beyond: breached. Default: no watch.'),
   from: z.iso
     .date('a date such as 2026-07-01')
     .optional()
     .describe(
-      "First day on which the entry applies: the latest entry by the period's last day is used. Absent: from the beginning.",
+      "First day on which the entry applies: the latest entry by the period's last day is used. Default: from the beginning.",
     ),
   rows: z
     .array(lineSchema(200))
@@ -56,7 +56,7 @@ const fieldsSchema = z.strictObject({
     .max(LIMITS.max_dimensions)
     .optional()
     .describe(
-      'Dimensions whose groups the entry also applies to, e.g. [profile.group]: their rows get a status and a colour. Absent: only totals and times.',
+      'Dimensions whose groups the entry also applies to, e.g. [profile.group]: their rows get a status and a colour. Default: only totals and times.',
     ),
   each_desk: z
     .boolean()
@@ -67,7 +67,7 @@ const fieldsSchema = z.strictObject({
   few: z
     .literal('ignore', 'ignore, or nothing')
     .optional()
-    .describe('Figures of few cases do not count for `send_if` and `required_if`. Absent: they do.'),
+    .describe('Figures of few cases do not count for `send_if` and `required_if`. Default: they do.'),
   owner: printedLineSchema(320).optional().describe('Who is responsible for it.'),
   note: printedLineSchema(500).optional().describe('Where it was decided.'),
 });

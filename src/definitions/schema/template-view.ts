@@ -10,7 +10,7 @@ export const templateViewSchema = z
           name: z.string(),
           sheet: z.string(),
           range: z.string().meta({ example: 'B5:I9' }),
-          section: z.string().describe('The section whose rows it gets.'),
+          section: z.string().describe('The section whose rows fill it.'),
           columns: z
             .array(
               z.object({
@@ -18,7 +18,7 @@ export const templateViewSchema = z
                 bound: z
                   .string()
                   .nullable()
-                  .describe('What it gets; null: its own formulas or cells.')
+                  .describe('Its figure; null: the template’s own cells.')
                   .meta({ example: 'trend.profiles.created' }),
               }),
             )
@@ -31,7 +31,7 @@ export const templateViewSchema = z
         z.object({
           name: z.string().meta({ example: 'docket.period.label' }),
           cell: z.string().meta({ example: 'Board!E3' }),
-          bound: z.string().describe('What it gets, with the ids of the definition.'),
+          bound: z.string().describe('Its figure, with the ids of the definition.'),
         }),
       )
       .readonly(),

@@ -20,7 +20,7 @@ const textOrNull = z.string().nullable();
 /** What a report contains and who receives it, for people who do not read YAML. */
 export const reportOutlineSchema = z
   .object({
-    period: periodSpecSchema.describe('As the definition names it, or its first and last day.'),
+    period: periodSpecSchema.describe('Its name in the definition, or its first and last day.'),
     compare: z.array(z.enum(COMPARISON_KINDS)).readonly(),
     to_date: z.enum(TO_DATE).nullable(),
     on_incomplete: z.enum(['fail', 'hold', 'flag']).describe('What happens when figures are missing.'),
@@ -59,7 +59,7 @@ export const reportOutlineSchema = z
             .string()
             .describe('In words, in the schedule’s own zone.')
             .meta({ example: 'at 08:00, only on Monday' }),
-          line: z.string().describe('As the definition says it, on one line.').meta({ example: '0 8 * * MON' }),
+          line: z.string().describe('The text of the definition on one line.').meta({ example: '0 8 * * MON' }),
           timezone: z.string(),
         }),
       )
@@ -74,7 +74,7 @@ export const reportOutlineSchema = z
             .array(z.string())
             .readonly()
             .describe('Addresses, or where the files go; templates as written.'),
-          formats: z.array(z.string()).readonly().describe('The files that it carries; empty: none.'),
+          formats: z.array(z.string()).readonly().describe('The attached files; empty: none.'),
           body: textOrNull.describe('Which e-mail body; null for other kinds.'),
           send_if: textOrNull.describe('The condition of the definition; null: always.'),
         }),
@@ -119,7 +119,7 @@ export const reportOutlineSchema = z
         }),
       )
       .readonly()
-      .describe('Of the metrics of this report: those that hold today, and later ones.'),
+      .describe('Targets of the report’s metrics: those in force today, and later ones.'),
   })
   .meta({ id: 'ReportOutline' });
 export type ReportOutline = z.output<typeof reportOutlineSchema>;

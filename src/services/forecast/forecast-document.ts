@@ -14,27 +14,27 @@ const runSchema = z
     report: z.string(),
     key: z.string().describe('Fingerprint of the API key.'),
     slot: instant,
-    calls: count.describe('Of its plan.'),
-    prepared: count.describe('Those of them that can be made before the slot.'),
-    tokens: count.describe('That it takes itself, its catalog included: shared answers take none.'),
-    begins: instant.describe('When a worker takes it.'),
-    ready: instant.describe('When its files are made.'),
+    calls: count.describe('Calls of its plan.'),
+    prepared: count.describe('Calls that can be made before the slot.'),
+    tokens: count.describe('Tokens it uses, including its catalog. Shared responses use none.'),
+    begins: instant.describe('When a worker starts it.'),
+    ready: instant.describe('When its files are created.'),
     delivered: instant,
-    late_at: instant.nullable().describe('Readers expect it by then; null without `late_after`.'),
+    late_at: instant.nullable().describe('When readers expect it; null without `late_after`.'),
     late: z.boolean(),
     run: z.string().nullable().describe('The run of the slot, if it was opened.'),
     actual: instant.nullable().describe('When that run was delivered.'),
-    foreseen: instant.nullable().describe('The forecast that was made minutes before the slot; null without one.'),
+    foreseen: instant.nullable().describe('The forecast made minutes before the slot; null without one.'),
   })
   .meta({ id: 'ForecastRun' });
 
 const keySchema = z
   .strictObject({
     key: z.string().describe('Fingerprint of the API key.'),
-    organizations: z.array(z.string()).readonly().describe('Those that use the key and that the token may see.'),
-    limit: count.describe('Tokens in a window.'),
+    organizations: z.array(z.string()).readonly().describe('Organizations with this key that the token may see.'),
+    limit: count.describe('Tokens per window.'),
     window_seconds: seconds,
-    tokens: count.describe('Tokens that these organizations take.'),
+    tokens: count.describe('Tokens used by the visible organizations.'),
     other_organizations: z
       .strictObject({ calls: count })
       .describe('Calls of organizations that the token may not see.'),
@@ -42,7 +42,7 @@ const keySchema = z
     minutes: z
       .array(z.strictObject({ at: instant, tokens: count }))
       .readonly()
-      .describe('Tokens that these organizations take, by minute; minutes without any are absent.'),
+      .describe('Tokens of the visible organizations by minute; minutes without any are absent.'),
   })
   .meta({ id: 'ForecastKey' });
 
@@ -63,7 +63,7 @@ const lateSlotSchema = z
     concurrency: count
       .nullable()
       .describe(
-        'Where `prepare` is not enough: `--concurrency` of each worker process that leaves none late; or null.',
+        'If `prepare` is not enough: the `--concurrency` of each worker process that leaves none late, or null.',
       ),
   })
   .meta({ id: 'ForecastLateSlot' });
@@ -75,10 +75,10 @@ export const forecastSchema = z
     to: instant,
     assumptions: z.strictObject({
       processes: count,
-      concurrency: count.describe('Runs that a process works on at once.'),
-      call_seconds: seconds.describe('Of reports without earlier runs.'),
-      render_seconds: seconds.describe('Of reports without earlier runs.'),
-      delivery_seconds: seconds.describe('Of reports without earlier runs.'),
+      concurrency: count.describe('Runs at the same time in a process.'),
+      call_seconds: seconds.describe('For reports without earlier runs.'),
+      render_seconds: seconds.describe('For reports without earlier runs.'),
+      delivery_seconds: seconds.describe('For reports without earlier runs.'),
       measured_reports: count.describe(
         'Reports whose calls, rendering and delivery take as long as in their last ten runs.',
       ),

@@ -75,7 +75,7 @@ export async function loadFrozenReport(
   );
   const pack = value === undefined ? packs?.[0] : packs?.find(({ desk }) => desk.value === value);
   if (value !== undefined && pack === undefined) {
-    throw new DocketError('review.comment_invalid', `The run has no pack of "${value}" that somebody gets.`, {
+    throw new DocketError('review.comment_invalid', `Nobody gets a pack for "${value}" from this run.`, {
       ...(packs === undefined ? {} : { expected: packs.map(({ desk }) => desk.value).join(', ') }),
       next: 'Leave the value out: the comment is then in every pack.',
     });

@@ -23,19 +23,19 @@ export const releasePreviewSchema = z.object({
     )
     .readonly()
     .nullable()
-    .describe('What is missing in its files; null where the archive does not say.'),
+    .describe('What is missing in its files; null if the archive does not say.'),
   recipients: z
     .array(
       z.object({
         target: z.string(),
         recipient: z.string(),
         receives: z.boolean(),
-        why: z.string().nullable().describe('Why it would receive nothing.'),
+        why: z.string().nullable().describe('Why the recipient would receive nothing.'),
       }),
     )
     .readonly()
     .nullable()
-    .describe('Who would receive it now; null where the archive or the run’s definition is not at hand.'),
+    .describe('Who would receive it now; null if the archive or the run’s definition is not available.'),
 });
 export type ReleasePreview = z.infer<typeof releasePreviewSchema>;
 

@@ -36,7 +36,7 @@ export const DayTimeline = ({ runs, slots, now, zone: ofOrganizations }: DayTime
         width="100%"
         height="64"
         role="img"
-        aria-label={`The newest ${past.length} runs of the last 6 hours, the next ${ahead.length} slots of the coming 18`}
+        aria-label={`Runs of the last 6 hours: the newest ${past.length}. Slots of the next 18 hours: ${ahead.length}.`}
       >
         <line class="base" x1="0" x2="100%" y1="40" y2="40" />
         {hourTicks(from, now + AFTER_MS, zone).map(({ at, text, major }) => (

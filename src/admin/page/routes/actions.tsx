@@ -282,7 +282,7 @@ async function undecidedOf(access: Access, run: string, { shown }: FormFields): 
   const undecided = deliveries.filter((row) => row.state === 'unknown' && isReportDelivery(row));
   if (undecided.length === Number(shown) && undecided.length > 0) return undecided.map(({ id }) => id);
   throw new DocketError('delivery.conflict', 'The deliveries have changed in the meantime.', {
-    expected: `${shown ?? 'no'} deliveries to decide about, as the form has shown`,
+    expected: `${shown ?? 'no'} deliveries to decide about, as the form showed`,
     got: String(undecided.length),
     next: 'Check those that are shown now, then decide again.',
   });

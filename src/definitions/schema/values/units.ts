@@ -42,7 +42,7 @@ export const unitsSchema = z
     }
   })
   .describe(
-    'The unit of a duration by metric: minutes, hours or days, everywhere in the report; in org.yaml, in all reports that say no other. Metrics that differ only in the statistic (`…_p50`, `…_p90`) share it. Absent: chosen from the largest total.',
+    'The unit of a duration by metric: minutes, hours or days, everywhere in the report; in org.yaml, in all reports that say no other. Metrics that differ only in the statistic (`…_p50`, `…_p90`) share it. Default: chosen from the largest total.',
   );
 
 /** Names, by the id that they replace. */

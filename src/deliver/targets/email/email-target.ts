@@ -48,7 +48,7 @@ const emailSchema = (formats: readonly string[]) =>
       .enum(MAIL_BODIES)
       .optional()
       .describe(
-        'full: headlines, tiles, charts and short tables, the default; summary: headlines and tiles alone; notice: that the report is ready, without figures.',
+        'full: headlines, tiles, charts and short tables, the default; summary: only headlines and tiles; notice: that the report is ready, without figures.',
       ),
     list_in_body: z
       .boolean()

@@ -34,13 +34,13 @@ export const s3Schema = (formats: readonly string[]) =>
         session_token: secretRefSchema.optional(),
       })
       .optional()
-      .describe('References. Absent: the default chain of the AWS SDK (environment, profile, role of the machine).'),
+      .describe('References. Default: the default chain of the AWS SDK (environment, profile, role of the machine).'),
     encryption: z
       .union([z.literal('AES256'), z.strictObject({ kms_key: lineSchema(2048) })], {
         error: 'AES256, or { kms_key: ARN }',
       })
       .optional()
-      .describe('Server-side encryption: AES256, or { kms_key: ARN }. Absent: the default of the bucket.'),
+      .describe('Server-side encryption: AES256, or { kms_key: ARN }. Default: the default of the bucket.'),
     tags: z
       .boolean()
       .default(true)
@@ -49,7 +49,7 @@ export const s3Schema = (formats: readonly string[]) =>
       .refine((text) => !URL.canParse(text) || new URL(text).search === '', 'a URL without "?"')
       .optional()
       .describe(
-        'Where readers of a mail find the keys of the bucket, e.g. https://reports.acme.example: mails link there to files that are too large to attach. Absent: signed links for up to seven days.',
+        'Public URL of the bucket, e.g. https://reports.acme.example: e-mails link to files there that are too large to attach. Default: signed links for up to seven days.',
       ),
     files: filesSchema(formats),
     complete_marker: z

@@ -38,7 +38,7 @@ const slackSchema = z.strictObject({
     .describe('true: the files of all outputs are uploaded and appear with the message; several CSV files as one ZIP.'),
   api_url: urlSchema(['https:', 'http:'])
     .optional()
-    .describe(`Of the Web API; default ${API_URL}. For GovSlack: https://slack-gov.com/api.`),
+    .describe(`URL of the Web API; default ${API_URL}. For GovSlack: https://slack-gov.com/api.`),
 });
 export type SlackSpec = z.infer<typeof slackSchema>;
 
