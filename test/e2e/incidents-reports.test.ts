@@ -251,7 +251,7 @@ incident(
       operator.receives('Anna is on leave; cleo is there.');
       const list = await operator.types('docket runs --state awaiting_approval');
       const run = list.reads(/t-away[^\n]*?\b([0-9a-f]{8,32})\b/);
-      (await operator.types('docket runs show {run}', { run })).reads(/May approve: Anna/);
+      (await operator.types('docket runs show {run}', { run })).reads(/may approve: Anna/);
       await operator.types('docket runs delegate {run} --to {deputy} --reason {why}', {
         run,
         deputy: 'cleo',

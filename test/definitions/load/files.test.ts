@@ -23,7 +23,7 @@ describe('a definition is refused with', () => {
     ['text after a value', 'title: "a" b\n', 1, 'the end of the value or a new line'],
     ['a second document', 'version: 1\n---\nversion: 1\n', 2, 'one YAML document'],
     ['a tag', 'title: !secret x\n', 1, 'starts with "!"'],
-    ['an alias without an anchor', 'title: *nothing\n', 1, 'an alias of an anchor'],
+    ['an alias without an anchor', 'title: *nothing\n', 1, 'an anchor of this name'],
     ['an alias of itself', 'sections: &a [*a]\n', 1, 'does not contain itself'],
     ['a field name that is a list', '[a]: 1\n', 1, 'a text as the field name'],
     ['no text', '', 1, 'a mapping of fields'],

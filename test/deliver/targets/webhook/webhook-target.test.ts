@@ -328,7 +328,7 @@ test.each([
   [{ secret: { env: 'NOT_SET' } }, /NOT_SET/],
   [{ url: { env: 'NOT_SET' } }, /NOT_SET/],
   [{ url: { env: 'SECRET' } }, /URL of the webhook of SECRET is not one/],
-  [{ secret: { env: 'URL' } }, /secret of a webhook is not one/],
+  [{ secret: { env: 'URL' } }, /secret of a webhook is invalid/],
 ] as const)('the configuration %j keeps the delivery pending, and the others are sent', async (over, detail) => {
   const { input, once } = await caseOf(over, [{ directory: { path: 'out' } }]);
   expect(await once()).toMatchObject({ state: 'pending', detail: expect.stringMatching(detail) });
