@@ -91,3 +91,25 @@ export async function awaitReview({ signIn, run, states, printLine }: ReviewDemo
     printLine('');
   }
 }
+
+/** Once the other reports are done, says what else the page shows. */
+export async function suggestPages(
+  { signIn, states, printLine }: Pick<ReviewDemo, 'signIn' | 'states' | 'printLine'>,
+  runs: readonly Pick<RunRecord, 'id' | 'report'>[],
+): Promise<void> {
+  const pages = runs.flatMap(({ id, report }) => {
+    const shows = SHOWN.get(report);
+    return shows === undefined ? [] : [{ id, line: `  ${shows.padEnd(40)} ${signIn.url}/runs/${id}` }];
+  });
+  await Promise.all(pages.map(({ id }) => states.next(id, 0)));
+  printLine('');
+  printLine('Meanwhile, look at:');
+  for (const { line } of pages) printLine(line);
+  printLine(`  ${'which report would be late, and why'.padEnd(40)} ${signIn.url}/forecast`);
+  printLine('');
+}
+
+const SHOWN: ReadonlyMap<string, string> = new Map([
+  ['weekly-kpi', 'a finished run: files, mail and timeline'],
+  ['desks', 'four desks, each with its own pack'],
+]);

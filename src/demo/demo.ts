@@ -26,7 +26,7 @@ import type { OnRunEvent } from '../run/run-events.ts';
 import type { RunRecord } from '../run/run-record.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { demoSignIn, openDemoPage } from './demo-page.ts';
-import { awaitReview, reviewRun } from './demo-review.ts';
+import { awaitReview, reviewRun, suggestPages } from './demo-review.ts';
 import { localRedis } from './local-redis.ts';
 import { createMailCatcher } from './mail-catcher.ts';
 import { runStates } from './run-states.ts';
@@ -142,12 +142,13 @@ async function runReports(
       }),
     ),
   );
-  await Promise.all(
-    triggered.map(({ record: run }) => {
-      const review = { signIn, run, states, printLine, signal };
-      return page ? awaitReview(review) : reviewRun(review);
-    }),
-  );
+  const reviews = triggered.map(({ record: run }) => {
+    const review = { signIn, run, states, printLine, signal };
+    return page ? awaitReview(review) : reviewRun(review);
+  });
+  const runs = triggered.map(({ record }) => record);
+  if (page) reviews.push(suggestPages({ signIn, states, printLine }, runs));
+  await Promise.all(reviews);
   const records = await Promise.all(triggered.map(({ record }) => store.runs.get(record.id)));
   return records.flatMap((record) => record ?? []);
 }

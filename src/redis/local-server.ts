@@ -25,7 +25,7 @@ export interface LocalServer {
  * Starts a server that logs each write to disk, and waits until it answers. Undefined if it ends before that.
  *
  * @param options options besides those for the address and the folder
- * @param detached whether it survives this process, and Ctrl-C on its terminal
+ * @param survives whether it survives this process
  * @param onProcess called with the server's process id before it answers
  */
 export async function startServer(
@@ -34,11 +34,11 @@ export async function startServer(
   address: { readonly port: number } | { readonly path: string },
   {
     options = [],
-    detached = false,
+    survives = false,
     onProcess,
   }: {
     readonly options?: readonly string[];
-    readonly detached?: boolean;
+    readonly survives?: boolean;
     readonly onProcess?: (pid: number) => Promise<void>;
   } = {},
 ): Promise<LocalServer | undefined> {
@@ -53,18 +53,19 @@ export async function startServer(
   const child = spawn(program, [...place, ...storage, ...options], {
     cwd: folder,
     stdio: 'ignore',
-    detached,
+    // Otherwise Ctrl-C on the terminal would stop it before this process has closed its connections.
+    detached: true,
     env: { PATH: process.env.PATH },
   });
   const ended = new Promise<'ended'>((resolve) => {
     child.once('exit', () => resolve('ended'));
     child.once('error', () => resolve('ended'));
   });
-  // An attached server must not outlive this process. `exit` handlers also run on uncaught errors.
+  // `exit` handlers also run on uncaught errors.
   const kill = () => child.kill('SIGKILL');
-  if (!detached) process.once('exit', kill);
+  if (!survives) process.once('exit', kill);
   void ended.then(() => process.off('exit', kill));
-  if (detached) child.unref();
+  if (survives) child.unref();
   if (child.pid !== undefined) await onProcess?.(child.pid);
   const ready = await waitUntilReady(address, ended).catch((error: unknown) => {
     kill();

@@ -170,7 +170,7 @@ async function startUnlessRunning(
     { path: socket },
     {
       options: ['--appendfsync', 'always', '--logfile', 'redis.log'],
-      detached: true,
+      survives: true,
       onProcess: async (pid) => writeFile(serverFile, (await processName(pid)) ?? ''),
     },
   );
