@@ -327,7 +327,7 @@ test('a secret URL is in no receipt, even if the receiver repeats it', async () 
 test.each([
   [{ secret: { env: 'NOT_SET' } }, /NOT_SET/],
   [{ url: { env: 'NOT_SET' } }, /NOT_SET/],
-  [{ url: { env: 'SECRET' } }, /URL of the webhook of SECRET is not one/],
+  [{ url: { env: 'SECRET' } }, /URL of the webhook of SECRET is invalid/],
   [{ secret: { env: 'URL' } }, /secret of a webhook is invalid/],
 ] as const)('the configuration %j keeps the delivery pending, and the others are sent', async (over, detail) => {
   const { input, once } = await caseOf(over, [{ directory: { path: 'out' } }]);
