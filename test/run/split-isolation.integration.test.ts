@@ -168,4 +168,38 @@ describe('a split report from a service that marks each figure and label with it
     expect(all.code, all.stderr).toBe(0);
     for (const n of DESKS) await assertOnlyOf(join(folder, 'all', splitSlug(deskValue(n))), n);
   });
+
+  test('tells desks apart whose names differ in case, white space or normalization, or look like paths', async () => {
+    const names = ['Caf\u00e9', 'caf\u00e9', 'Cafe\u0301', 'Caf\u00e9 ', `../${splitSlug('Caf\u00e9')}`];
+    api.behave(canaryDeskService({ named: (n) => names[n - 1] ?? '' }));
+    const report = ORG(hook.url)
+      ['desks.yaml'].replace(/ {2}to: .*\n/, '  to: desks.csv\n')
+      .replace(/^targets:\n( {2}- .*\n)*/m, '');
+    // Of two names that are equal once normalized, the list takes one.
+    const list = names.flatMap((name, index) => (index === 2 ? [] : [`"${name}",desk-${index + 1}@acme.example`]));
+    // Another organization, because the catalog of the first one is kept for an hour.
+    await mkdir(join(folder, 'jobs/beta'));
+    await writeFile(join(folder, 'jobs/beta/org.yaml'), ORG(hook.url)['org.yaml'].replace('org: 7', 'org: 8'));
+    await writeFile(join(folder, 'jobs/beta/desks.yaml'), report);
+    await writeFile(join(folder, 'jobs/beta/desks.csv'), ['value,address', ...list, ''].join('\n'));
+    const before = mail.messages().length;
+    const ended = await runCommand(['run', 'beta/desks', '--json'], { env, cwd: folder });
+    // The name in its other form is no desk's of the list: its pack is held.
+    expect(ended.code, ended.stderr).toBe(3);
+    const { run: id } = JSON.parse(ended.stdout);
+    for (const n of DESKS) {
+      const slug = splitSlug(names[n - 1] ?? '');
+      await assertOnlyOf(join(folder, 'archive/beta/desks', id, 'files', slug), n);
+      if (n !== 3) await assertOnlyOf(join(folder, 'out', slug), n);
+    }
+    const sent = mail.messages().slice(before);
+    expect(sent.flatMap(({ to }) => to).sort()).toEqual([1, 2, 4, 5].map((n) => `desk-${n}@acme.example`));
+    for await (const { path, text } of filesBelow(join(folder, 'mailbox'))) {
+      const message = sent.find((one) => one.path === path);
+      if (message === undefined) continue;
+      const n = Number(/\d/.exec(message.to[0] ?? '')?.[0]);
+      // Desk 5 has no rows.
+      expect([...desksIn(text)]).toEqual(n === 5 ? [] : [n]);
+    }
+  });
 });
