@@ -96,6 +96,7 @@ export const NOT_TYPED: Readonly<Record<string, { readonly why: string; readonly
   'docket run _ --period _': { why: 'the same with --queue', test: 'test/cli/commands/runs/run.integration.test.ts' },
   'docket init': { why: 'asks a person', test: 'test/cli/commands/init.test.ts' },
   'docket start': { why: SERVERS, test: 'test/cli/commands/start.integration.test.ts' },
+  'docket start --concurrency _': { why: SERVERS },
   'docket start --require-durable': { why: SERVERS },
   'docket sandbox': { why: SERVERS },
   'docket runs --org _': { why: 'printed after a backfill of many runs; with --state it is typed' },
