@@ -186,7 +186,7 @@ async function inline(name) {
     if (event.type === 'timed') taking.mark(event.stage);
   };
   const once = async () => {
-    const ports = { ...(await opened.portsOf(settings)), ledger };
+    const ports = { ...(await opened.buildRunPorts(settings)), ledger };
     const order = createRunOrder({
       ...requestOf(name),
       slot: `trigger:${crypto.randomUUID()}`,

@@ -31,7 +31,7 @@ import type { BullBoard } from './bull-board.ts';
 import { type AdminApp, type Env, notFoundResponse } from './hono-env.ts';
 import { addPage } from './page/page.tsx';
 import type { AdminPart } from './part.ts';
-import { problem, problemOf } from './problem.ts';
+import { problem, toProblemResponse } from './problem.ts';
 import { parseRequestBody, validationHook } from './request-validation.ts';
 
 export interface AdminPorts extends ProbePorts {
@@ -122,7 +122,7 @@ export function createProbeApp(ports: ProbePorts, { open, api }: AppParts = {}):
     if (context.req.raw.signal.aborted) return problem('request.malformed');
     const error = toDocketError(thrown);
     if (error.code === 'request.not_found') return notFoundResponse(context);
-    const response = problemOf(error);
+    const response = toProblemResponse(error);
     if (response.status >= 500) log.error('A request failed', { path: context.req.path, error: error.toJSON() });
     return response;
   });

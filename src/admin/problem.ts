@@ -136,7 +136,7 @@ const ERROR_PROBLEMS: Partial<Record<ErrorCode, { readonly status: number; reado
 const isRequestProblem = (code: string): code is ProblemCode => code in REQUEST_PROBLEMS;
 
 /** A response with an error of Docket's table as a problem. Internal errors reveal no details. */
-export function problemOf(error: DocketError): Response {
+export function toProblemResponse(error: DocketError): Response {
   const { code, message, expected, got, next, delivered } = error.toJSON();
   const detail = { ...(expected === undefined ? {} : { expected }), ...(got === undefined ? {} : { got }) };
   const hint = next === undefined ? {} : { next };

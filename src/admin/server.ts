@@ -5,7 +5,7 @@ import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { type AddressList, NO_ADDRESSES } from '../base/net/address-list.ts';
 import { isLoopback } from '../base/net/host.ts';
-import { addressBlock, addressOf } from './auth/client.ts';
+import { addressBlock, toClientAddress } from './auth/client.ts';
 import type { AdminApp } from './hono-env.ts';
 import { type ProblemCode, problem, REQUEST_PROBLEMS } from './problem.ts';
 
@@ -152,8 +152,8 @@ function limitConnections(
   server.on('drop', (dropped) => warn(dropped?.remoteAddress));
   server.on('connection', (socket) => {
     const { remoteAddress } = socket;
-    if (remoteAddress === undefined || proxies.has(addressOf(remoteAddress))) return;
-    const sender = addressBlock(addressOf(remoteAddress));
+    if (remoteAddress === undefined || proxies.has(toClientAddress(remoteAddress))) return;
+    const sender = addressBlock(toClientAddress(remoteAddress));
     const count = (open.get(sender) ?? 0) + 1;
     open.set(sender, count);
     socket.once('close', () => {

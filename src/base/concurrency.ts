@@ -37,7 +37,7 @@ export async function forEachWithConcurrency<Item>(
 }
 
 /** Splits the items into batches of at most `size`. */
-export function* batchesOf<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
+export function* splitBatches<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 

@@ -174,10 +174,10 @@ export class DocketError extends Error {
 
 /** The message of any thrown value. For an `Error` without a message, such as an `AggregateError`, its code or name. */
 export const errorMessage = (thrown: unknown): string =>
-  thrown instanceof Error ? thrown.message || (errnoOf(thrown) ?? nameOf(thrown)) : String(thrown);
+  thrown instanceof Error ? thrown.message || (errnoOf(thrown) ?? toErrorName(thrown)) : String(thrown);
 
 /** Some libraries set `name` to other values than strings. */
-const nameOf = ({ name }: { readonly name: unknown }): string => (typeof name === 'string' ? name : 'Error');
+const toErrorName = ({ name }: { readonly name: unknown }): string => (typeof name === 'string' ? name : 'Error');
 
 export interface ErrorJson {
   code: ErrorCode;

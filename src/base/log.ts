@@ -129,11 +129,11 @@ function toStderr() {
 
 /** A log that adds these fields to every line. */
 export function childLog(log: Log, extra: LogFields | (() => LogFields)): Log {
-  const fieldsOf = typeof extra === 'function' ? extra : () => extra;
+  const getExtraFields = typeof extra === 'function' ? extra : () => extra;
   const line =
     (level: keyof Log) =>
     (message: string, fields?: LogFields): void =>
-      log[level](message, { ...fieldsOf(), ...fields });
+      log[level](message, { ...getExtraFields(), ...fields });
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }
 

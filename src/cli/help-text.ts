@@ -13,7 +13,7 @@ export interface HelpText {
 }
 
 /** Parses the printed help of a command. Sections begin with `Environment:`, `Exit codes:` or `Examples:`, and end with a blank line. */
-export function helpTextOf(command: Command): HelpText {
+export function parseHelpText(command: Command): HelpText {
   let printed = '';
   command.configureOutput({
     writeOut: (text) => {
@@ -27,12 +27,12 @@ export function helpTextOf(command: Command): HelpText {
     .split(/\n{2,}/)
     .map((block) => block.replace(/^\n|\s+$/g, ''))
     .filter((block) => block !== '');
-  const sectionOf = (name: RegExp) => blocks.find((block) => name.test(block))?.replace(name, '') ?? '';
+  const findSection = (name: RegExp) => blocks.find((block) => name.test(block))?.replace(name, '') ?? '';
   return {
     paragraphs: blocks.filter((block) => !/^(Environment|Exit codes|Examples?):/.test(block)).map(joinLines),
-    environment: joinLines(sectionOf(/^Environment: */)),
-    exitCodes: joinLines(sectionOf(/^Exit codes: */)),
-    examples: sectionOf(/^Examples?:\n/)
+    environment: joinLines(findSection(/^Environment: */)),
+    exitCodes: joinLines(findSection(/^Exit codes: */)),
+    examples: findSection(/^Examples?:\n/)
       .replaceAll(/\s*\\\n\s*/g, ' ')
       .split('\n')
       .map((line) => line.trim())

@@ -65,11 +65,11 @@ export async function runInline(request: InlineRunRequest, context: AppContext, 
   const folder = request.out(order);
   const out = inlineArchive(folder);
   await probeArchive(out, order);
-  const { portsOf, execute, warmUp, scope, repeats } = await openRun(request, order, folder, context);
+  const { buildRunPorts, execute, warmUp, scope, repeats } = await openRun(request, order, folder, context);
   try {
     const bars = scope.add(openProgressBars(io));
     const { readings, annotate } = request;
-    const ports = { ...(await portsOf(settings)), ...(readings === undefined ? {} : { readings }), annotate };
+    const ports = { ...(await buildRunPorts(settings)), ...(readings === undefined ? {} : { readings }), annotate };
     warmUp();
     const observe = showRunProgress(report, bars, context.clock.now, { ending: false });
     const outcome = await execute({ definition, settings }, { signal: io.signals.stop(), observe }, (runContext) =>

@@ -23,7 +23,7 @@ import { MINUTE_MS } from '../base/time.ts';
 import type { Trace } from '../base/trace.ts';
 import type { DefinitionSource } from '../definitions/load/definition-source.ts';
 import type { Definitions } from '../definitions/load/load-definitions.ts';
-import { kindLabels, targetOf } from '../definitions/schema/kinds.ts';
+import { kindLabels, resolveTarget } from '../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { TARGETS } from '../deliver/targets/registry.ts';
 import { cachedCatalog } from '../fetch/cache/catalog-cache.ts';
@@ -56,7 +56,7 @@ import { checkBucket, composeFindDelivered, openArchive } from './archive.ts';
 import { BUILT_IN_KINDS, FORMATS } from './built-in-kinds.ts';
 import { composePlanExplainer } from './catalogs.ts';
 import type { RunningDocket } from './docket.ts';
-import { type DocketContext, signInOf } from './feature.ts';
+import { type DocketContext, findSignIn } from './feature.ts';
 import { DEFINITION_THREAD, FORECAST_THREAD } from './threads.ts';
 
 /**
@@ -80,7 +80,7 @@ export async function composeAdmin(
 ): Promise<AdminServer> {
   const { config, clock, log } = context;
   const { DOCKET_ADMIN_HOST: host, DOCKET_ADMIN_PORT: port } = config;
-  const signIn = signInOf(context);
+  const signIn = findSignIn(context);
   const auth = await openAuth(context, signIn?.hostName);
   const probes = { auth, health, problemCodes, metrics: () => metrics.scrape(metricsSnapshot), clock, log };
   const listening = { host, port, log, proxies: auth.proxies };
@@ -225,7 +225,7 @@ export function expectedSeries(
   const kinds = new Map([...jobs.orgs.keys()].map((org) => [org, new Set<string>()]));
   for (const { org, deliveries } of jobs.reports.values()) {
     for (const delivery of deliveries) {
-      kinds.get(org)?.add(targetOf(delivery, targets).target.kind);
+      kinds.get(org)?.add(resolveTarget(delivery, targets).target.kind);
     }
   }
   return [...kinds].map(([org, of]) => ({ org, kinds: of }));

@@ -12,7 +12,7 @@ import { createClient } from '../fetch/client/compliance-client.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { sharedBudgets } from '../services/budgets/budgets.ts';
 import type { ActiveOrgs } from '../services/budgets/key-limits.ts';
-import { cachedCatalogOrReason, createCatalogFinder, findCatalogOf } from '../services/definitions/catalog-finder.ts';
+import { cachedCatalogOrReason, createCatalogFinder, findOrgCatalog } from '../services/definitions/catalog-finder.ts';
 import type { GetCachedCatalog } from '../services/definitions/definition-threads.ts';
 import { createPlanExplainer, type PlanExplainer } from '../services/definitions/explain-report.ts';
 
@@ -54,7 +54,7 @@ export const findCatalog = (
   parts: CatalogFinderParts,
   settings: OrgSettings,
   scope: Scope,
-): Promise<Catalog | undefined> => findCatalogOf(openCatalogFinder(context, parts, scope).finder, settings);
+): Promise<Catalog | undefined> => findOrgCatalog(openCatalogFinder(context, parts, scope).finder, settings);
 
 /** Explains reports for the admin route, and finds cached catalogs for the validation of definitions. */
 export function composePlanExplainer(

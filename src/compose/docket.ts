@@ -26,7 +26,7 @@ import { monitorStorage, type StoragePart } from '../services/deployment/storage
 import { identityPorts } from './archive.ts';
 import type { DocketContext } from './feature.ts';
 import type { ProcessParts } from './probes/probe-context.ts';
-import { checkParts, findProblems, probesOf } from './probes/probes.ts';
+import { checkParts, collectProbes, findProblems } from './probes/probes.ts';
 import { openScheduler, type SchedulerSettings } from './scheduler.ts';
 import { openStore, type Store, type StoreSettings } from './store.ts';
 import { DEFAULT_CONCURRENCY, openWorker, type WorkerSettings } from './worker.ts';
@@ -92,7 +92,7 @@ async function openRoles(context: DocketContext, settings: DocketSettings, scope
     ...(roles.has('worker') ? { worker: await openWorker(context, settings, store, scope) } : {}),
     ...(roles.has('scheduler') ? { scheduler: await openScheduler(context, settings, store, scope) } : {}),
   };
-  const probes = probesOf(context.features);
+  const probes = collectProbes(context.features);
   const trials = await monitorStorage(
     probes.flatMap((probe) => probe.trials?.(parts) ?? []),
     context,
@@ -186,7 +186,7 @@ function startHeartbeat(
   const closing = new AbortController();
   const examineHourly = async () => {
     const { diagnose } = await import('./probes/diagnose.ts');
-    const options = { askCatalogs: false, signal: closing.signal };
+    const options = { fetchCatalogs: false, signal: closing.signal };
     findings = await diagnose(
       jobs.current(),
       context,

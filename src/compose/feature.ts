@@ -27,5 +27,5 @@ export interface DocketContext extends AppContext {
 }
 
 /** How people sign in with accounts; undefined if they cannot. */
-export const signInOf = (context: DocketContext): AccountSetup | undefined =>
+export const findSignIn = (context: DocketContext): AccountSetup | undefined =>
   context.features?.flatMap(({ signIn }) => signIn?.(context) ?? [])[0];

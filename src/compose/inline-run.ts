@@ -65,7 +65,7 @@ export async function composeDeliveringRun(
 
 async function openDeliveringRun(
   app: AppContext,
-  asked: RunOrder,
+  requested: RunOrder,
   { out, definition, by, again, orgs }: DeliveringOptions,
   scope: Scope,
 ): Promise<DeliveringRun> {
@@ -77,8 +77,8 @@ async function openDeliveringRun(
   const stores = { ...deployment, ...delivering };
   const { archive, storage, ledger } = deployment;
   await endAbandoned();
-  const repeats = await assertNotDelivered(asked, definition, { again, find: findDelivered, now: clock.now() });
-  const order: RunOrder = { ...asked, ...repeats };
+  const repeats = await assertNotDelivered(requested, definition, { again, find: findDelivered, now: clock.now() });
+  const order: RunOrder = { ...requested, ...repeats };
   const isPrivate = Boolean(context.redis);
   if (isPrivate) {
     const { ok, detail } = await storage.probe();

@@ -19,7 +19,7 @@ import type { PortsFactories } from './run-ports.ts';
 /** Interval of the checks whether tokens can be used for upcoming slots. */
 const ROUND_INTERVAL_MS = 10 * SECOND_MS;
 
-interface PreparationParts extends Deployment, Pick<PortsFactories, 'askPortsOf'> {
+interface PreparationParts extends Deployment, Pick<PortsFactories, 'buildRequestPorts'> {
   readonly jobs: DefinitionSource;
   readonly sharedAnswers: ResponseCache;
   readonly storeScript: LuaScript;
@@ -37,8 +37,8 @@ export function openPreparations(parts: PreparationParts, scope: Scope): Pick<Pr
     reports: loadedReports(jobs),
     activeDigests: readActiveDigests(redis, prefix),
     settingsNow: (frozen) => currentSettings(frozen, parts.orgs()),
-    preparePortsOf: async (settings, ttlMs) => ({
-      ...(await parts.askPortsOf(settings)),
+    buildPreparePorts: async (settings, ttlMs) => ({
+      ...(await parts.buildRequestPorts(settings)),
       responses: redisResponseStore(redis, {
         prefix: `${prefix}:`,
         org: settings.id,

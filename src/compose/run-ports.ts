@@ -36,7 +36,7 @@ import type { RunOrder } from '../run/run-record.ts';
 import { type BudgetFactory, localBudgets, sharedBudgets } from '../services/budgets/budgets.ts';
 import { type ActiveOrgs, keyLimits } from '../services/budgets/key-limits.ts';
 import { createReportScope, type ReportScope } from '../services/definitions/report-scope.ts';
-import type { AskPorts } from '../services/readings/ask-service.ts';
+import type { RequestPorts } from '../services/readings/ask-service.ts';
 import { findReadings } from '../services/readings/reading-history.ts';
 import type { RunPortsFactory } from '../services/runs/execute-run.ts';
 import { openArchive } from './archive.ts';
@@ -82,7 +82,7 @@ interface RunStores {
 
 /** The ports of an inline run, until `scope` closes. */
 export interface InlineContext {
-  readonly portsOf: RunPortsFactory;
+  readonly buildRunPorts: RunPortsFactory;
   /** The workers' budgets. Undefined without Redis: the process then has its own. */
   readonly sharedBudgets: BudgetFactory | undefined;
   /** Loads the renderers while the run plans and fetches. */
@@ -138,7 +138,7 @@ export function createInlinePorts(
   const shared = redis === undefined ? undefined : sharedBudgets(redis, DEFAULT_KEY_PREFIX, clock, log);
   const prefix = `${DEFAULT_KEY_PREFIX}:`;
   const responses = memoryResponseStore();
-  const { portsOf, warmUp } = createRunPorts(context, scope, {
+  const { buildRunPorts, warmUp } = createRunPorts(context, scope, {
     ...stores,
     responsesOf: () => responses,
     sharedAnswers: redis === undefined ? memoryResponseCache(clock) : redisResponseCache(redis, { prefix }),
@@ -149,7 +149,7 @@ export function createInlinePorts(
     // An inline run cannot be snoozed, so it waits.
     maxWaitMs: Number.POSITIVE_INFINITY,
   });
-  return { portsOf, sharedBudgets: shared, warmUp, scope };
+  return { buildRunPorts, sharedBudgets: shared, warmUp, scope };
 }
 
 /**
@@ -173,9 +173,9 @@ export async function composeCatalogs(
   context: AppContext,
   options: InlineOptions = {},
 ): Promise<InlineContext & { readonly catalogOf: GetCatalog }> {
-  const { portsOf, scope, ...inline } = await composeInline(context, inlineArchive('.'), options);
+  const { buildRunPorts, scope, ...inline } = await composeInline(context, inlineArchive('.'), options);
   const catalogOf: GetCatalog = async (settings, maxAgeMs) => {
-    const ports = await portsOf(settings);
+    const ports = await buildRunPorts(settings);
     const source = {
       ...ports,
       run: randomUUID(),
@@ -196,7 +196,7 @@ export async function composeCatalogs(
     if (outcome.kind === 'done') return outcome.value;
     throw outcome.kind === 'fail' ? outcome.error : new DocketError('run.cancelled', outcome.why);
   };
-  return { ...inline, portsOf, catalogOf, scope };
+  return { ...inline, buildRunPorts, catalogOf, scope };
 }
 
 /** Creates the ports of runs, and those for requests to the service alone. */
@@ -223,14 +223,14 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
   const metrics = new Map<string, Budget>();
   const redactKeyOf = memoize(keyRedactor, KEY_REDACTORS);
   /** One budget per API key. Its limits follow the definitions, even during a run. */
-  const metricsOf = async (key: string, settings: OrgSettings): Promise<Budget> => {
+  const openMetricsBudget = async (key: string, settings: OrgSettings): Promise<Budget> => {
     await limits.resolve(key, settings);
     const budget = metrics.get(key) ?? stores.budget('metrics', limits.of(key));
     metrics.set(key, budget);
     return budget;
   };
 
-  const askPortsOf = async (settings: OrgSettings): Promise<AskPorts> => {
+  const buildRequestPorts = async (settings: OrgSettings): Promise<RequestPorts> => {
     // Read for each run, so that a rotated key takes effect without a restart.
     const secret = await secrets(settings.api_key);
     const key = secret.fingerprint();
@@ -247,14 +247,14 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
         onRequestEnd: (request) => stores.observeRequest?.(settings.id, request),
         trace: context.trace,
       }),
-      budget: await metricsOf(key, settings),
+      budget: await openMetricsBudget(key, settings),
       catalogs: stores.catalogs,
     };
   };
-  const portsOf: RunPortsFactory = async (settings) => {
-    const asking = await askPortsOf(settings);
+  const buildRunPorts: RunPortsFactory = async (settings) => {
+    const requestPorts = await buildRequestPorts(settings);
     return {
-      ...asking,
+      ...requestPorts,
       clock,
       trace: context.trace,
       secrets: reportScope.secretsOf(settings),
@@ -283,8 +283,8 @@ export function createRunPorts(context: AppContext, scope: Scope, stores: RunSto
     };
   };
   return {
-    portsOf /** Needs no mail server and no secret except the API key, so readings continue while the mail settings are wrong. */,
-    askPortsOf,
+    buildRunPorts /** Needs no mail server and no secret except the API key, so readings continue while the mail settings are wrong. */,
+    buildRequestPorts,
     warmUp: pool.warmUp,
   };
 }

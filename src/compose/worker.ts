@@ -105,7 +105,7 @@ export async function openWorker(
   const circuit = redisCircuitBreaker(redis, { ...keyPrefix, clock, onEvent: logCircuitEvents(log) });
   const storeScript = responseStoreScript();
   const sharedAnswers = redisResponseCache(redis, keyPrefix);
-  const { portsOf, askPortsOf } = createRunPorts(context, scope, {
+  const { buildRunPorts, buildRequestPorts } = createRunPorts(context, scope, {
     ...deployment,
     ...delivering,
     mailOf,
@@ -129,7 +129,7 @@ export async function openWorker(
       ? []
       : [createEventCutOver(deployment, signing, redisProcessRegistry(redis, { prefix, self: 'reader' }))];
   const reviewTasks = scope.add(startPeriodicTasks({ steps: [...signEvents, sweepReviews], clock, log }));
-  const execute = createRunExecutor({ ...deployment, portsOf, notices, keyOf });
+  const execute = createRunExecutor({ ...deployment, buildRunPorts, notices, keyOf });
   const worker = scope.use(
     startWorker({
       connection: redis,
@@ -179,7 +179,7 @@ export async function openWorker(
       steps: [
         createReadingRounds({
           ...readings,
-          askPortsOf,
+          buildRequestPorts,
           onWindowEnd: (settings) => updateSummary(settings, readings),
           signal: stopReadings.signal,
         }),
@@ -190,7 +190,10 @@ export async function openWorker(
     (opened) => opened.close(),
   );
   scope.use(stopReadings, (controller) => controller.abort());
-  const preparations = openPreparations({ ...deployment, jobs, askPortsOf, sharedAnswers, storeScript, keyOf }, scope);
+  const preparations = openPreparations(
+    { ...deployment, jobs, buildRequestPorts, sharedAnswers, storeScript, keyOf },
+    scope,
+  );
   const stopCorrections = new AbortController();
   scope.use(
     startPeriodicTasks({
@@ -199,7 +202,7 @@ export async function openWorker(
           ...deployment,
           service: createCorrectionService(deployment),
           index: redisWatchIndex(redis, { prefix }),
-          checkPortsOf: (frozen) => portsOf(currentSettings(frozen, orgs())),
+          buildCheckPorts: (frozen) => buildRunPorts(currentSettings(frozen, orgs())),
           notify: createCorrectionNotifier(deployment, sending),
           isPreparing: preparations.isDue,
           signal: stopCorrections.signal,

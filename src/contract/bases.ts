@@ -44,7 +44,7 @@ export type BaseSettings = Readonly<Record<string, string>>;
  * The base of a metric; undefined if it is not known.
  * @param settings the organization's, which take precedence
  */
-export function baseOf(metric: string, settings: BaseSettings = {}): Base | undefined {
+export function findBase(metric: string, settings: BaseSettings = {}): Base | undefined {
   const own = Object.hasOwn(settings, metric) ? settings[metric] : undefined;
   if (own === undefined) return BASES.get(metric);
   return own === 'none' ? undefined : { metric: own, ground: 'organization' };
@@ -71,7 +71,7 @@ export function metricBases(
   const find = (id: string) => known.find((metric) => metric.id === id);
   return metrics.flatMap((id): MetricBase[] => {
     const metric = find(id);
-    const base = baseOf(id, settings);
+    const base = findBase(id, settings);
     if (base === undefined || (metric?.unit !== 'ratio' && metric?.unit !== 'seconds')) return [];
     const count = find(base.metric);
     if (count === undefined || !isAdditive(count) || count.time_field !== metric.time_field) return [];

@@ -150,7 +150,7 @@ export const isProvisional = ({ id }: Pick<Metric, 'id'>): boolean =>
   id.startsWith('cohort.') || PROVISIONAL_METRICS.has(id);
 
 /** A metric's value if nothing happened (specification §2.8, rule 2); undefined for an unknown unit. */
-export function zeroOf(id: string, { metrics }: Pick<Catalog, 'metrics'>): number | null | undefined {
+export function getZeroValue(id: string, { metrics }: Pick<Catalog, 'metrics'>): number | null | undefined {
   const unit = metrics.find((metric) => metric.id === id)?.unit;
   return unit === 'count' ? 0 : unit === 'ratio' || unit === 'seconds' ? null : undefined;
 }

@@ -1,6 +1,6 @@
 import type { OrgSettings } from './schema/org-settings.ts';
 import type { ReportFile } from './schema/report-definition.ts';
-import { measureOf } from './schema/values/units.ts';
+import { toMeasure } from './schema/values/units.ts';
 
 /** How figures are shown: the units of durations, and other names by id. */
 export type Display = Pick<ReportFile, 'units' | 'labels'>;
@@ -12,12 +12,12 @@ const merged = <Said>(
   general === undefined && own === undefined ? undefined : { ...general, ...own };
 
 /** The units and labels of a report: its own take precedence over those in `org.yaml`. */
-export function displayOf({ units, labels }: Display, organization: Display): Display {
+export function mergeDisplay({ units, labels }: Display, organization: Display): Display {
   // The report's unit for `…_p50` also applies to `…_p90`, because both are shown in one unit.
-  const own = new Set(Object.keys(units ?? {}).map(measureOf));
+  const own = new Set(Object.keys(units ?? {}).map(toMeasure));
   const general =
     organization.units &&
-    Object.fromEntries(Object.entries(organization.units).filter(([metric]) => !own.has(measureOf(metric))));
+    Object.fromEntries(Object.entries(organization.units).filter(([metric]) => !own.has(toMeasure(metric))));
   const display = { units: merged(general, units), labels: merged(organization.labels, labels) };
   return {
     ...(display.units === undefined ? {} : { units: display.units }),
@@ -33,7 +33,7 @@ export const templateDisplay = (
   report: Display & Pick<ReportFile, 'workbook_units'>,
   organization: Pick<OrgSettings, 'units' | 'labels'>,
 ): Display => {
-  const { units: _, ...display } = displayOf(report, organization);
-  const units = report.workbook_units === 'report' ? displayOf(report, organization).units : report.units;
+  const { units: _, ...display } = mergeDisplay(report, organization);
+  const units = report.workbook_units === 'report' ? mergeDisplay(report, organization).units : report.units;
   return { ...display, ...(units === undefined ? {} : { units }) };
 };

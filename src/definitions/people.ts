@@ -73,7 +73,7 @@ function mappedPerson(people: People | undefined, signIn: SignIn): string | unde
 }
 
 /** The person who signed in. It is the same person, whatever they signed in with. */
-export function personOf(signIn: SignIn, people: People | undefined): PersonRef {
+export function resolvePerson(signIn: SignIn, people: People | undefined): PersonRef {
   const key = mappedPerson(people, signIn);
   const found = key === undefined ? undefined : personAt(people, key);
   return key === undefined || found === undefined
@@ -90,7 +90,7 @@ export function triggerPerson(
 }
 
 const personWith = (name: string, subject: string, people: People | undefined): PersonRef =>
-  personOf({ name, subject, kind: subject.startsWith(TOKEN_PREFIX) ? 'token' : 'account' }, people);
+  resolvePerson({ name, subject, kind: subject.startsWith(TOKEN_PREFIX) ? 'token' : 'account' }, people);
 
 /** A user of the shell, who may comment but never approve. */
 export const shellPerson = (user: string): PersonRef => {
@@ -134,7 +134,7 @@ const addressIn = (texts: readonly string[]): string | undefined => texts.find(i
  * The id of the approver (`Approver.id`) that a person is; undefined if `by` does not name them. Several approvals with
  * one id count once. A token with the name of an account's address is the same approver as that account.
  */
-export function approverOf(
+export function findApproverId(
   { person, name, principal }: PersonRef,
   by: readonly string[],
   people: People | undefined,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { nextReportSlots, timetableOf } from './schedules/slots.ts';
+import { buildTimetable, nextReportSlots } from './schedules/slots.ts';
 import { type DefinitionKinds, describeDelivery, type TargetDescription } from './schema/kinds.ts';
 import type { OrgSettings } from './schema/org-settings.ts';
 import type { Definition } from './schema/report-definition.ts';
@@ -43,7 +43,7 @@ export function diffReports(
   now: number,
   { targets }: Pick<DefinitionKinds, 'targets'>,
 ): ReportDiff {
-  const slots = { before: slotsOf(before, now), after: slotsOf(after, now) };
+  const slots = { before: collectSlots(before, now), after: collectSlots(after, now) };
   const diff = (namesOf: (delivery: DescribedDelivery) => readonly string[]): SetChange => {
     const [old, current] = [before, after].map((version) =>
       version?.definition.deliveries.flatMap((delivery) => namesOf(describeDelivery(delivery, targets))),
@@ -62,10 +62,10 @@ export function diffReports(
   };
 }
 
-function slotsOf(version: ReportVersion | undefined, now: number): string[] {
+function collectSlots(version: ReportVersion | undefined, now: number): string[] {
   if (version === undefined) return [];
   const { definition, settings } = version;
-  return nextReportSlots(timetableOf(definition, settings), now, DIFF_SLOT_COUNT).map(({ at }) =>
+  return nextReportSlots(buildTimetable(definition, settings), now, DIFF_SLOT_COUNT).map(({ at }) =>
     new Date(at).toISOString(),
   );
 }

@@ -3,7 +3,7 @@ import { sha256 } from '../base/sha256.ts';
 import { renderTemplate } from '../base/text/template.ts';
 import type { Definition } from './schema/report-definition.ts';
 import { type Desk, splitRecipients, TO_SPLIT } from './schema/split.ts';
-import { type Target, whereOf } from './schema/targets.ts';
+import { parseWhere, type Target } from './schema/targets.ts';
 
 const SLUG_LENGTH = 40;
 const HASH_LENGTH = 10;
@@ -34,7 +34,7 @@ export const UNASSIGNED_TARGET = 'held';
 export const isHeldPack = ({ target }: { readonly target: string }): boolean =>
   target === UNASSIGNED_TARGET || target.startsWith(`${UNASSIGNED_TARGET}:`);
 
-export const deskOf = (value: string, label: string): Desk => ({ value, label, slug: splitSlug(value) });
+export const buildDesk = (value: string, label: string): Desk => ({ value, label, slug: splitSlug(value) });
 
 /**
  * Whether a recorded delivery is the report of a value.
@@ -130,7 +130,7 @@ export const isToSplit = (spec: unknown): spec is { readonly to: typeof TO_SPLIT
  */
 export function deskTargets(targets: readonly Target[], by: string, value: string): Target[] {
   const own = targets.flatMap((target) => {
-    const where = whereOf(target);
+    const where = parseWhere(target);
     if (where?.dimension !== by || where.value !== value) return [];
     const { where: _where, ...whole } = target;
     return [whole];
@@ -138,7 +138,7 @@ export function deskTargets(targets: readonly Target[], by: string, value: strin
   const judged = new Set(own.map(({ metric }) => metric));
   const isGeneral = (target: Target): boolean =>
     target.each_desk === true &&
-    whereOf(target)?.dimension !== by &&
+    parseWhere(target)?.dimension !== by &&
     !(target.where === undefined && judged.has(target.metric));
   return [...own, ...targets.filter(isGeneral)];
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { DocketError, errorMessage, errorSentence } from '../base/error.ts';
 import type { AttemptRecord } from './archive/attempt-log.ts';
-import { attemptFence, confirmationOf, type Fence, type FenceInput } from './internal/fence.ts';
+import { attemptFence, buildConfirmation, type Fence, type FenceInput } from './internal/fence.ts';
 import {
   type ArchivedState,
   type AttemptState,
@@ -128,7 +128,7 @@ export async function beginAndSend(
     send.confirmsFirst ? undefined : confirmLock?.().catch(() => 0),
   ]);
   if (epoch === undefined) return undefined;
-  const confirmed = lockMs === undefined ? undefined : confirmationOf(start, lockMs);
+  const confirmed = lockMs === undefined ? undefined : buildConfirmation(start, lockMs);
   const settle = (state: AttemptResult['state'], detail: string | null): Promise<boolean> =>
     settleWithRetries(() => ledger.settle(row.id, epoch, state, detail, clock.now()), clock);
   if (row.epoch !== undefined && epoch !== row.epoch + 1) {

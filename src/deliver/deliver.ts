@@ -161,7 +161,7 @@ export async function deliver(input: DeliverInput): Promise<DeliveryResult> {
     receipts.flatMap(({ delivery, state }) => (state === 'pending' || state === 'sending' ? delivery : [])),
   );
   const services = deliveries.filter(({ row }) => open.has(row.id)).map(({ service }) => service);
-  return { receipts, retryable: open.size > 0, outage: outages.earliestOf(services) };
+  return { receipts, retryable: open.size > 0, outage: outages.findEarliest(services) };
 }
 
 /** The decision about a delivery's `send_if`. A recipient that a person added is never skipped. */

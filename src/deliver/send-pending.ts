@@ -59,8 +59,8 @@ const messagesAhead = ({ artifacts }: PublishedRun): number => {
 };
 
 /** Prepares messages, by row id, while another message is sent. */
-function messagesInHand(published: PublishedRun, opened: ReadonlyMap<string, DeliveryRow>) {
-  const inHand = new Map<string, Promise<SendFn>>();
+function createMessagePreparer(published: PublishedRun, opened: ReadonlyMap<string, DeliveryRow>) {
+  const preparedMessages = new Map<string, Promise<SendFn>>();
   const most = messagesAhead(published);
   return {
     /**
@@ -71,21 +71,21 @@ function messagesInHand(published: PublishedRun, opened: ReadonlyMap<string, Del
     prepareNext: (following: readonly Delivery[], service: string): void => {
       for (const delivery of following.slice(0, most)) {
         const row = opened.get(delivery.row.id);
-        if (delivery.service !== service || row?.state !== 'pending' || inHand.has(row.id)) continue;
+        if (delivery.service !== service || row?.state !== 'pending' || preparedMessages.has(row.id)) continue;
         const send = delivery.prepare(row.epoch);
         // The delivery's own attempt throws the error, if there is an attempt.
         send.catch(() => {});
-        inHand.set(row.id, send);
+        preparedMessages.set(row.id, send);
       }
     },
     /** The prepared message; undefined if it was not prepared. */
     take: (id: string): Promise<SendFn> | undefined => {
-      const send = inHand.get(id);
-      inHand.delete(id);
+      const send = preparedMessages.get(id);
+      preparedMessages.delete(id);
       return send;
     },
     /** Resolves once no message is being prepared. */
-    settled: () => Promise.allSettled(inHand.values()),
+    settled: () => Promise.allSettled(preparedMessages.values()),
   };
 }
 
@@ -109,7 +109,7 @@ export async function sendPending(
   const last = deliveries.toSorted((one, other) => (one.phase ?? 0) - (other.phase ?? 0)).at(-1);
   let anyAttempted = false;
   let recorded: Promise<void> = Promise.resolve();
-  const messages = messagesInHand(published, opened);
+  const messages = createMessagePreparer(published, opened);
   try {
     for (const phase of [0, 1, 2]) {
       const inPhase = deliveries.filter((delivery) => (delivery.phase ?? 0) === phase);

@@ -6,7 +6,7 @@ import { readingWindow } from '../definitions/schedules/reading-window.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import { type FindReadings, questionId, type Reading, readingQuestions, readingRequest } from '../plan/reading.ts';
 import { buildSandbox } from '../sandbox/sandbox.ts';
-import { readingOf } from '../services/readings/check-answer.ts';
+import { buildReading } from '../services/readings/check-answer.ts';
 
 export interface SampleReadingsInput {
   readonly settings: Pick<OrgSettings, 'id' | 'org' | 'timezone' | 'readings'>;
@@ -26,7 +26,7 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
   const { id: org, org: serviceOrg, timezone, readings } = settings;
   const history = { end: now };
   let opened: ReturnType<typeof openSandbox> | undefined;
-  const ask = async <T>(path: string, schema: { parse(body: unknown): T }, body?: unknown): Promise<T> => {
+  const request = async <T>(path: string, schema: { parse(body: unknown): T }, body?: unknown): Promise<T> => {
     opened ??= openSandbox(history, key);
     const response = await opened.app.request(path, {
       headers: { Authorization: `Api-Key ${opened.text}`, 'Content-Type': 'application/json' },
@@ -40,7 +40,7 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
   return async (days: readonly string[]): Promise<Reading[]> => {
     if (readings === undefined) return [];
     history.end = now;
-    const catalog = await ask(PATHS.catalog('current'), catalogSchema);
+    const catalog = await request(PATHS.catalog('current'), catalogSchema);
     const windows = [...new Set(days)]
       .sort()
       .flatMap((day) => readingWindow(day, readings.at, timezone) ?? [])
@@ -49,9 +49,9 @@ export function sampleReadings({ settings, key, now }: SampleReadingsInput) {
     for (const window of windows) {
       history.end = window.at;
       for (const question of readingQuestions(readings, catalog)) {
-        const body = await ask(PATHS.report('current'), reportResponseSchema, readingRequest(question, timezone));
+        const body = await request(PATHS.report('current'), reportResponseSchema, readingRequest(question, timezone));
         taken.push(
-          readingOf(
+          buildReading(
             { body, correlationId: null, receivedAt: window.at },
             { org, serviceOrg, timezone, window, question, catalog },
           ),

@@ -6,9 +6,9 @@ import { xlsxWithTemplates } from './workbook-template/xlsx-with-templates.ts';
 const OF_FEATURES: readonly Format[] = [xlsxWithTemplates];
 
 /** The built-in formats, replaced by a feature's format of the same name, then the features' new formats. */
-export const withFormatsOf = (features: readonly Format[]): readonly Format[] => [
+export const mergeFormats = (features: readonly Format[]): readonly Format[] => [
   ...new Map([...BUILT_IN, ...features].map((each) => [each.format, each])).values(),
 ];
 
 /** All output formats. */
-export const FORMATS = withFormatsOf(OF_FEATURES);
+export const FORMATS = mergeFormats(OF_FEATURES);

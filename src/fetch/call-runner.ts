@@ -4,7 +4,7 @@ import { done, fail, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import { PATHS } from '../contract/organization.ts';
 import type { ReportResponse } from '../contract/report.ts';
-import { allCallsOf, type Call, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
+import { type Call, collectAllCalls, type Plan, type ReportCall, type SectionPlan } from '../plan/plan.ts';
 import { otherLabels } from './answer-checks/column-checks.ts';
 import { cacheKeyOf } from './cache/response-cache.ts';
 import { storeUntilFull } from './cache/response-store.ts';
@@ -54,8 +54,8 @@ export function createCallRunner(
     concurrency: MAX_CONCURRENT_CALLS,
   });
   const sectionsFor = (call: Call): readonly Section[] =>
-    plan.sections.filter((section) => allCallsOf(section).includes(call.id)).map(({ section }) => section);
-  const sectionsOf = (call: Call): string[] => sectionsFor(call).map(({ id }) => id);
+    plan.sections.filter((section) => collectAllCalls(section).includes(call.id)).map(({ section }) => section);
+  const collectSectionIds = (call: Call): string[] => sectionsFor(call).map(({ id }) => id);
   let organization: Promise<Outcome<number>> | undefined;
 
   const callbacks = ({ id: call }: Call): Pick<RateLimitedCall<unknown>, 'onWait' | 'onGrant'> => ({
@@ -77,7 +77,7 @@ export function createCallRunner(
     observe({ type: 'fetched', call: call.id, ...result, of: plan.calls.length, done, finish });
   };
   /** `maxWaitMs` is read at each wait, because it changes when the store is full. */
-  const contextOf = (limits: Budget): RateLimitContext => ({
+  const buildContext = (limits: Budget): RateLimitContext => ({
     ...rateLimitContext(plan.org, input, limits),
     get maxWaitMs() {
       return store.maxWaitMs;
@@ -87,7 +87,7 @@ export function createCallRunner(
   return async (call, stop) => {
     const options = { ...callbacks(call), signal, stop };
     if (call.kind === 'report') {
-      const fetched = await fetchReport({ ...input, responses, rateLimit: contextOf(budget) }, call, options);
+      const fetched = await fetchReport({ ...input, responses, rateLimit: buildContext(budget) }, call, options);
       if (fetched.kind === 'fail') return fail(refusedError(fetched.error, call, sectionsFor(call)));
       if (fetched.kind !== 'done') return fetched;
       const { body, at, correlationId, askedBy, tokens, ms, preparedAt } = fetched.value;
@@ -99,7 +99,7 @@ export function createCallRunner(
         id: call.id,
         method: 'POST',
         path: PATHS.report(call.org),
-        sections: sectionsOf(call),
+        sections: collectSectionIds(call),
         asOf: response.meta.as_of,
         cached: response.meta.cached,
         correlationId,
@@ -111,7 +111,7 @@ export function createCallRunner(
       return done({ kind: 'report', call, response, at, record });
     }
     const names = { catalog, labels: plan.definition.labels };
-    const context = { client, responses, run, folder, names, rateLimit: contextOf(reads) };
+    const context = { client, responses, run, folder, names, rateLimit: buildContext(reads) };
     organization ??= resolveOrgId(context, call.org, options);
     const org = await organization;
     if (org.kind !== 'done') return org;
@@ -123,7 +123,7 @@ export function createCallRunner(
       id: call.id,
       method: 'GET',
       path: PATHS.list(org.value, call.list),
-      sections: sectionsOf(call),
+      sections: collectSectionIds(call),
       asOf: null,
       cached: null,
       correlationId: null,

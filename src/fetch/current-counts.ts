@@ -4,7 +4,7 @@ import type { Section } from '../definitions/schema/report-definition.ts';
 import type { Plan, Replacement } from '../plan/plan.ts';
 import { requestRange } from '../plan/requests/partition.ts';
 import type { Table } from './dataset.ts';
-import { columnsOf, filtersOf } from './internal/tables/columns/table-columns.ts';
+import { buildColumns, describeFilters } from './internal/tables/columns/table-columns.ts';
 import { sectionFields } from './internal/tables/section-fields.ts';
 import { replacementNotes } from './internal/tables/table-notes.ts';
 
@@ -44,7 +44,7 @@ export function undefinedCountsTable(
   { section, catalog, period, replaced }: UndefinedCountsInput,
   counts: CurrentCountsWindow,
 ): Table {
-  const columns = columnsOf(section, { columns: [] }, catalog);
+  const columns = buildColumns(section, { columns: [] }, catalog);
   const emptyValues = Object.fromEntries(columns.map(({ name }) => [name, null]));
   const { why, due } = counts;
   return {
@@ -60,7 +60,7 @@ export function undefinedCountsTable(
     ...(section.totals
       ? { totals: { values: Object.fromEntries((section.metrics ?? []).map((id) => [id, null])) } }
       : {}),
-    filters: filtersOf(section, catalog),
+    filters: describeFilters(section, catalog),
     notes: [
       {
         code: 'undefined',

@@ -8,7 +8,7 @@ import type { Better, TargetPeriod } from '../definitions/schema/targets.ts';
 import type { DurationUnit } from '../definitions/schema/values/units.ts';
 import type { FilterDescription } from '../i18n/note.ts';
 import type { DateRange } from '../plan/buckets.ts';
-import type { UnlikeReason } from '../plan/like-for-like.ts';
+import type { NotComparableReason } from '../plan/like-for-like.ts';
 import type { TableNote } from './notes.ts';
 
 /** A column of a table, with all that headers, number formats and the definitions page need. */
@@ -54,7 +54,7 @@ export interface ComparedFigures {
   /** The numbers of cases behind ratios and durations, by metric; absent if unknown. */
   readonly cases?: MetricValues;
   /** Why the change is not shown; absent if it is. */
-  readonly unlike?: UnlikeReason;
+  readonly unlike?: NotComparableReason;
   /** Metrics without a change, because one of the two figures cannot be right. Absent if there are none. */
   readonly wrong?: readonly string[];
 }

@@ -3,7 +3,7 @@ import { asOutcome, done, type Outcome } from '../base/outcome.ts';
 import type { Catalog } from '../contract/catalog.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import { isCurrentSection, withoutAnswered } from '../plan/answered-sections.ts';
-import { callsOf, type Plan, type SectionPlan } from '../plan/plan.ts';
+import { collectCalls, type Plan, type SectionPlan } from '../plan/plan.ts';
 import { readingGap } from '../plan/reading.ts';
 import { followedMetrics } from '../plan/replacements.ts';
 import { wantedComparisons, wantedToDate } from '../plan/requests/section-requests.ts';
@@ -24,7 +24,7 @@ import {
   type PartnerAnswer,
   tableResponse,
 } from './internal/tables/comparisons/partner-answers.ts';
-import { summedFiguresOf } from './internal/tables/join-totals.ts';
+import { collectSums } from './internal/tables/join-totals.ts';
 import { laidOut, textTable } from './internal/tables/layout.ts';
 import { listTable } from './internal/tables/list-table.ts';
 import { type ReadingsSource, readingsTable } from './internal/tables/readings/readings-table.ts';
@@ -68,20 +68,20 @@ export function fetchDataset(input: FetchInput): Promise<Outcome<Dataset>> {
   return asOutcome(input.signal, () => fetchPlan(input));
 }
 
-async function fetchPlan(asked: FetchInput): Promise<Outcome<Dataset>> {
-  const prepared = await prepareFetch(asked);
-  const plan = withoutAnswered(asked.plan, new Set(prepared.read.keys()));
+async function fetchPlan(requested: FetchInput): Promise<Outcome<Dataset>> {
+  const prepared = await prepareFetch(requested);
+  const plan = withoutAnswered(requested.plan, new Set(prepared.read.keys()));
   const results = await fetchCalls(prepared, plan);
   if (results.kind !== 'done') return results;
   const dataset = buildDataset(prepared, plan, results.value);
-  await discardRefused(asked, results.value, dataset);
+  await discardRefused(requested, results.value, dataset);
   return done(dataset);
 }
 
-export async function prepareFetch(asked: FetchInput): Promise<PreparedFetch> {
-  const names = byMetric(asked.plan.definition.labels, asked.plan.sections);
-  const input = { ...asked, catalog: renamedCatalog(asked.catalog, names) };
-  return { input, published: asked.catalog, read: await readingsTables(input), trends: await readTrends(input) };
+export async function prepareFetch(requested: FetchInput): Promise<PreparedFetch> {
+  const names = byMetric(requested.plan.definition.labels, requested.plan.sections);
+  const input = { ...requested, catalog: renamedCatalog(requested.catalog, names) };
+  return { input, published: requested.catalog, read: await readingsTables(input), trends: await readTrends(input) };
 }
 
 /** Fetches the responses to the calls of a plan, in their order and unchanged. */
@@ -114,7 +114,7 @@ export function buildDataset(
     const { catalog } = input;
     const known = catalog.metrics.filter((metric) => metrics.includes(metric.id));
     if (table !== undefined) return { table, answers: [], metrics: known };
-    return { ...tableOf(section, byCall, { ...input, published }), metrics: known };
+    return { ...buildTable(section, byCall, { ...input, published }), metrics: known };
   });
   const said = contradictions(answered);
   const tables = withDisplayUnits(
@@ -127,7 +127,7 @@ export function buildDataset(
     byMetric(units, plan.sections),
   );
   const sums = plan.sections.flatMap((section): [string, Sums][] => {
-    const summed = summedFiguresOf(section);
+    const summed = collectSums(section);
     return summed === undefined ? [] : [[section.section.id, summed]];
   });
   const { definition } = plan;
@@ -201,7 +201,7 @@ function missingCall(call: string, { section }: SectionPlan): never {
   throw new Error(`the plan has no call ${call} for ${section.id}`);
 }
 
-function tableOf(
+function buildTable(
   sectionPlan: SectionPlan,
   byCall: ReadonlyMap<string, CallResult>,
   input: FetchInput & { readonly published: Catalog },
@@ -211,16 +211,16 @@ function tableOf(
   const { plan, catalog, counts, calendar } = input;
   if (sectionPlan.call === undefined) return without(textTable(section, period));
   if (counts !== undefined && isCurrentSection(section, catalog)) {
-    const isLate = callsOf(sectionPlan).some((call) => {
+    const isLate = collectCalls(sectionPlan).some((call) => {
       const result = byCall.get(call);
       return result?.kind !== 'report' || result.at > counts.until;
     });
     if (isLate) return without(undefinedCountsTable({ section, catalog, period, replaced }, counts));
   }
-  const resultsOf = (one: Pick<SectionPlan, 'call' | 'join'>) =>
-    callsOf(one).map((call) => byCall.get(call) ?? missingCall(call, sectionPlan));
-  const answersOf = (one: Pick<SectionPlan, 'call' | 'join'>): [IdentifiedAnswer, ...IdentifiedAnswer[]] => {
-    const [first, ...more] = resultsOf(one).flatMap((result) =>
+  const collectResults = (one: Pick<SectionPlan, 'call' | 'join'>) =>
+    collectCalls(one).map((call) => byCall.get(call) ?? missingCall(call, sectionPlan));
+  const collectAnswers = (one: Pick<SectionPlan, 'call' | 'join'>): [IdentifiedAnswer, ...IdentifiedAnswer[]] => {
+    const [first, ...more] = collectResults(one).flatMap((result) =>
       result.kind === 'list'
         ? []
         : [{ call: result.call.id, request: result.call.request, response: result.response, at: result.at }],
@@ -228,12 +228,12 @@ function tableOf(
     if (first === undefined) throw new Error(`the plan has no call for ${section.id}`);
     return [first, ...more];
   };
-  const [result] = resultsOf(sectionPlan);
+  const [result] = collectResults(sectionPlan);
   if (result?.kind === 'list') return without(listTable(section, result.list, period));
-  const parts = answersOf(sectionPlan);
+  const parts = collectAnswers(sectionPlan);
   const partners = sectionPlan.partners.map((partner): PartnerAnswer => {
     const { kind, of, range, request } = partner;
-    const answers = answersOf(partner);
+    const answers = collectAnswers(partner);
     const undefinedTotals = partner.join?.undefinedTotals?.metrics;
     const response = tableResponse(partner, answers, catalog);
     return { kind, of, range, request, answers, undefinedTotals, response };

@@ -52,7 +52,7 @@ export async function* rowBatches(
 }
 
 function* rowsOfFile({ path, columns }: RowFile): Generator<Row> {
-  for (const line of linesOf(path)) {
+  for (const line of readLines(path)) {
     const record: Readonly<Record<string, Value>> = JSON.parse(line);
     yield { values: hasExactly(record, columns) ? record : pickColumns(record, columns), partial: false };
   }
@@ -67,7 +67,7 @@ function hasExactly(record: object, columns: readonly string[]): boolean {
 const pickColumns = (record: Readonly<Record<string, Value>>, columns: readonly string[]) =>
   Object.fromEntries(columns.map((name) => [name, record[name] ?? null]));
 
-function* linesOf(path: string): Generator<string> {
+function* readLines(path: string): Generator<string> {
   const file = openSync(path, 'r');
   try {
     const chunk = Buffer.allocUnsafe(READ_CHUNK_BYTES);

@@ -57,7 +57,7 @@ type Language = keyof typeof BY_LANGUAGE;
 export const LANGUAGES: readonly string[] = Object.keys(BY_LANGUAGE);
 
 /** The supported language of a locale; English for others, which `localeSchema` rejects in definitions. */
-export function languageOf(locale: string): Language {
+export function selectLanguage(locale: string): Language {
   const { language } = new Intl.Locale(locale);
   return Object.hasOwn(BY_LANGUAGE, language) ? (language as Language) : 'en';
 }
@@ -66,7 +66,7 @@ export function languageOf(locale: string): Language {
 const MAX_CACHED_LOCALES = 50;
 
 const cachedMessages = memoize(
-  (locale: string): Words => BY_LANGUAGE[languageOf(locale)](localeFormatters(locale)),
+  (locale: string): Words => BY_LANGUAGE[selectLanguage(locale)](localeFormatters(locale)),
   MAX_CACHED_LOCALES,
 );
 

@@ -8,7 +8,7 @@ export type ToDateUnit = 'year' | 'fiscal_year' | 'quarter';
 export type NotComparedReason = 'unfinished' | 'no_partner' | 'partial' | 'weekdays' | 'length';
 
 /** Buckets whose change is not shown. */
-export interface UnlikeBuckets {
+export interface NotComparableBuckets {
   readonly reason: NotComparedReason;
   /** The comparisons that this concerns; empty if it concerns the whole table. */
   readonly kinds: readonly ComparedWith[];
@@ -19,7 +19,7 @@ export interface UnlikeBuckets {
 }
 
 /** Totals that are not compared, or that are compared although their ranges differ. */
-export interface UnlikeTotals {
+export interface NotComparableTotals {
   readonly kind: ComparedWith;
   readonly compared: boolean;
   readonly reason: NotComparedReason | null;
@@ -211,8 +211,8 @@ export interface NoteParams {
   readonly target_mismatch: { readonly label: string; readonly target: string; readonly unit: string };
   /** There is no data for some days of the year or quarter to date. */
   readonly to_date_from: { readonly label: string; readonly first: string };
-  readonly unlike_rows: { readonly granularity: Granularity; readonly reasons: readonly UnlikeBuckets[] };
-  readonly unlike_totals: { readonly totals: readonly UnlikeTotals[]; readonly several: boolean };
+  readonly unlike_rows: { readonly granularity: Granularity; readonly reasons: readonly NotComparableBuckets[] };
+  readonly unlike_totals: { readonly totals: readonly NotComparableTotals[]; readonly several: boolean };
   /** Figures of past periods still change, like those of cohorts. */
   readonly provisional: { readonly labels: readonly string[] };
   readonly unknown_unit: { readonly label: string; readonly unit: string };

@@ -3,7 +3,7 @@ import { readingWindow } from '../definitions/schedules/reading-window.ts';
 import type { ReadingSettings } from '../definitions/schema/readings.ts';
 import type { Section } from '../definitions/schema/report-definition.ts';
 import { endOfDay } from './buckets.ts';
-import { allCallsOf, type Plan, type SectionPlan } from './plan.ts';
+import { collectAllCalls, type Plan, type SectionPlan } from './plan.ts';
 import { readingGap } from './reading.ts';
 
 /** When an organization's current counts are read each day. */
@@ -57,7 +57,7 @@ export const answeredSections = (
 export function withoutAnswered(plan: Plan, answered: ReadonlySet<string>): Plan {
   if (answered.size === 0) return plan;
   const needed = new Set(
-    plan.sections.flatMap((section) => (answered.has(section.section.id) ? [] : allCallsOf(section))),
+    plan.sections.flatMap((section) => (answered.has(section.section.id) ? [] : collectAllCalls(section))),
   );
   return { ...plan, calls: plan.calls.filter(({ id }) => needed.has(id)) };
 }

@@ -16,7 +16,7 @@ export interface Bucket extends DateRange {
 }
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
-export const dateOf = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
+export const toIsoDay = (day: DateTime): string => day.toFormat('yyyy-MM-dd');
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 const later = (a: string, b: string): string => (a < b ? b : a);
 
@@ -47,12 +47,12 @@ export const dayCount = ({ from, to }: DateRange): number =>
  * there is one: the range itself. Computed like in the service, because a response without groups has no rows with
  * buckets.
  */
-export const bucketsOf = ({ from, to }: DateRange, granularity: Granularity | undefined): readonly Bucket[] =>
+export const buildBuckets = ({ from, to }: DateRange, granularity: Granularity | undefined): readonly Bucket[] =>
   granularity === undefined ? [{ label: from, from, to }] : bucketsBetween(from, to, granularity);
 
 /** The last day of the whole bucket with this label, which may be after the range. */
 export const lastDayOfBucket = (label: string, granularity: Granularity): string =>
-  dateOf(civilDate(label).endOf(granularity));
+  toIsoDay(civilDate(label).endOf(granularity));
 
 /** Calls, responses and tables of a run need the same few ranges, and computing a year of days takes milliseconds. */
 const MAX_CACHED_RANGES = 200;
@@ -61,11 +61,11 @@ const bucketsBetween = memoize((from: string, to: string, granularity: Granulari
   const found: Bucket[] = [];
   for (
     let start = civilDate(from).startOf(granularity);
-    dateOf(start) <= to;
+    toIsoDay(start) <= to;
     start = start.plus({ [granularity]: 1 })
   ) {
-    const label = dateOf(start);
-    found.push(Object.freeze({ label, from: later(label, from), to: earlier(dateOf(start.endOf(granularity)), to) }));
+    const label = toIsoDay(start);
+    found.push(Object.freeze({ label, from: later(label, from), to: earlier(toIsoDay(start.endOf(granularity)), to) }));
   }
   return Object.freeze(found);
 }, MAX_CACHED_RANGES);
@@ -76,11 +76,11 @@ const bucketsBetween = memoize((from: string, to: string, granularity: Granulari
  */
 export function previousPeriod(range: DateRange): DateRange {
   const from = civilDate(range.from);
-  const to = dateOf(from.minus({ days: 1 }));
+  const to = toIsoDay(from.minus({ days: 1 }));
   const after = civilDate(range.to).plus({ days: 1 });
   const whole = from.day === 1 && after.day === 1;
   const months = (after.year - from.year) * 12 + after.month - from.month;
-  return { from: dateOf(from.minus(whole ? { months } : { days: dayCount(range) })), to };
+  return { from: toIsoDay(from.minus(whole ? { months } : { days: dayCount(range) })), to };
 }
 
 /** Consecutive buckets that one call can cover. */
@@ -116,9 +116,9 @@ export function sliceBuckets(
 export function sliceRollup({ from, to }: DateRange, maxDays: number): RangeSlice[] {
   const slices: RangeSlice[] = [];
   for (let start = from; start <= to; ) {
-    const end = earlier(dateOf(civilDate(start).plus({ days: maxDays - 1 })), to);
+    const end = earlier(toIsoDay(civilDate(start).plus({ days: maxDays - 1 })), to);
     slices.push({ from: start, to: end, first: 0, buckets: 1 });
-    start = dateOf(civilDate(end).plus({ days: 1 }));
+    start = toIsoDay(civilDate(end).plus({ days: 1 }));
   }
   return slices;
 }

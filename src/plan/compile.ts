@@ -1,6 +1,6 @@
 import { DocketError } from '../base/error.ts';
 import { metricBases } from '../contract/bases.ts';
-import { displayOf } from '../definitions/display.ts';
+import { mergeDisplay } from '../definitions/display.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition } from '../definitions/schema/report-definition.ts';
 import type { PlanDiagnostic } from './checks/catalog-check.ts';
@@ -37,7 +37,7 @@ export function compilePlan(input: PlanInput): Plan {
     bases ? (settings.bases ?? {}) : undefined,
   );
   const calls = new Map<string, Call>();
-  const callOf = (one: PlannedCalls): Pick<PartnerPlan, 'call' | 'join' | 'baseJoin'> => {
+  const registerCalls = (one: PlannedCalls): Pick<PartnerPlan, 'call' | 'join' | 'baseJoin'> => {
     const {
       calls: [first, ...more],
       ...joins
@@ -59,10 +59,10 @@ export function compilePlan(input: PlanInput): Plan {
       period: one.period,
       comparisons,
       ...(one.toDate === undefined ? {} : { toDate: one.toDate }),
-      ...(own === undefined ? {} : callOf(own)),
+      ...(own === undefined ? {} : registerCalls(own)),
       partners: planned
         .partners(section.id)
-        .map(({ calls: answers, ...partner }) => ({ ...partner, ...callOf(answers) })),
+        .map(({ calls: answers, ...partner }) => ({ ...partner, ...registerCalls(answers) })),
       ...(known.length === 0 ? {} : { bases: known }),
       ...(replaced.length === 0 ? {} : { replaced }),
     };
@@ -71,7 +71,7 @@ export function compilePlan(input: PlanInput): Plan {
   const plan: Plan = {
     org: definition.org,
     report: definition.report,
-    definition: { ...definition, ...displayOf(definition, settings) },
+    definition: { ...definition, ...mergeDisplay(definition, settings) },
     period,
     calls: [...calls.values()],
     sections,

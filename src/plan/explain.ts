@@ -3,9 +3,9 @@ import { LIMITS } from '../contract/limits.ts';
 import type { ReportRequest } from '../contract/report.ts';
 import { formatSchedule, type SlotView } from '../definitions/schedules/slot-view.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { allCallsOf, type Call, callsOf, type PartnerPlan, type Plan, type SectionPlan } from './plan.ts';
+import { type Call, collectAllCalls, collectCalls, type PartnerPlan, type Plan, type SectionPlan } from './plan.ts';
 import type { Unprepared } from './prepare.ts';
-import { maxRowsOf } from './requests/partition.ts';
+import { countMaxRows } from './requests/partition.ts';
 import { wantedComparisons } from './requests/section-requests.ts';
 import type { SplitPlan } from './split/split-plan.ts';
 
@@ -103,23 +103,23 @@ export interface ExplainDocument {
 export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument {
   const { answered = new Set<string>(), split } = extra;
   const made = split?.plan.calls ?? plan.calls;
-  const asking = plan.sections.filter(({ section }) => !answered.has(section.id));
+  const unanswered = plan.sections.filter(({ section }) => !answered.has(section.id));
   const calls = made.map((call) => ({
     id: call.id,
     kind: call.kind,
     sections:
       split?.plan.sections.get(call.id) ??
-      asking.filter((section) => callsOf(section).includes(call.id)).map(({ section }) => section.id),
-    partners: asking.flatMap(({ section, partners }) =>
+      unanswered.filter((section) => collectCalls(section).includes(call.id)).map(({ section }) => section.id),
+    partners: unanswered.flatMap(({ section, partners }) =>
       partners
-        .filter((partner) => callsOf(partner).includes(call.id))
+        .filter((partner) => collectCalls(partner).includes(call.id))
         .map(({ kind, of }) => ({ section: section.id, kind, of })),
     ),
     asks: describeCall(call, plan.period),
-    request: call.kind === 'report' ? call.request : queryOf(call),
+    request: call.kind === 'report' ? call.request : buildQuery(call),
     rows_at_most: callRowLimit(call, extra.catalog),
   }));
-  const ownCalls = new Set(asking.flatMap(callsOf));
+  const ownCalls = new Set(unanswered.flatMap(collectCalls));
   const requests = new Map(plan.calls.flatMap((call) => (call.kind === 'report' ? [[call.id, call.request]] : [])));
   const furtherCalls = (kind: PartnerPlan['kind']): number =>
     calls.filter(({ id, partners }) => !ownCalls.has(id) && partners[0]?.kind === kind).length;
@@ -130,8 +130,11 @@ export function explain(plan: Plan, extra: ExplainContext = {}): ExplainDocument
     period: plan.period,
     registry_version: plan.registryVersion,
     calls,
-    naive_calls: asking.reduce((sum, section) => sum + naiveCallCount(section), 0),
-    section_calls: asking.reduce((sum, one) => sum + (one.section.list === undefined ? allCallsOf(one).length : 0), 0),
+    naive_calls: unanswered.reduce((sum, section) => sum + naiveCallCount(section), 0),
+    section_calls: unanswered.reduce(
+      (sum, one) => sum + (one.section.list === undefined ? collectAllCalls(one).length : 0),
+      0,
+    ),
     further_calls: {
       previous_year: furtherCalls('previous_year'),
       to_date: furtherCalls('to_date'),
@@ -200,7 +203,7 @@ const partCount = (metrics: readonly string[], join: SectionPlan['join']): numbe
     ? new Set(metrics).size
     : join.parts.reduce((sum, part) => sum + Math.max(part.metrics.length, part.totals.length), 0);
 
-const queryOf = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) => ({
+const buildQuery = ({ list, ordering, search }: Extract<Call, { kind: 'list' }>) => ({
   list,
   ...(ordering === undefined ? {} : { ordering }),
   ...(search === undefined ? {} : { search }),
@@ -230,7 +233,7 @@ function callRowLimit(call: Call, catalog: Catalog | undefined): number | null {
   if (call.kind === 'list') return null;
   const { dimensions = [], limit } = call.request;
   const unknown = catalog === undefined && dimensions.length > 0;
-  const rows = unknown ? Number.POSITIVE_INFINITY : maxRowsOf(call.request, catalog ?? { dimensions: [] });
+  const rows = unknown ? Number.POSITIVE_INFINITY : countMaxRows(call.request, catalog ?? { dimensions: [] });
   return Math.min(rows, limit ?? Number.POSITIVE_INFINITY, catalog?.limits.max_rows ?? LIMITS.max_rows);
 }
 

@@ -7,12 +7,12 @@ import type { Filter } from '../contract/report.ts';
 type Dimensions = Pick<Catalog, 'dimensions'>;
 type Filters = readonly Filter[];
 
-const valuesOf = (id: string, { dimensions }: Dimensions): string[] =>
+const collectValues = (id: string, { dimensions }: Dimensions): string[] =>
   dimensions.find((dimension) => dimension.id === id)?.values.map(({ value }) => value) ?? [];
 
 /** The listed values of a dimension that pass the filters, in the catalog's order. */
 const passingValues = (id: string, filters: Filters, catalog: Dimensions): string[] =>
-  valuesOf(id, catalog).filter((value) =>
+  collectValues(id, catalog).filter((value) =>
     filters.every(({ dimension, op, values }) => dimension !== id || values.includes(value) === (op !== 'not_in')),
   );
 
@@ -25,7 +25,7 @@ const unlistedGroupCount = (id: string, filters: Filters): number =>
   isOpen(id, filters) && !DIMENSIONS_WITH_FIXED_VALUES.has(id) ? 1 : 0;
 
 /** The number of combinations of values that pass, including "no value". */
-export const maxGroupsOf = (ids: readonly string[], filters: Filters, catalog: Dimensions): number =>
+export const countMaxGroups = (ids: readonly string[], filters: Filters, catalog: Dimensions): number =>
   ids.reduce(
     (product, id) => product * (passingValues(id, filters, catalog).length + unlistedGroupCount(id, filters)),
     1,
@@ -88,7 +88,7 @@ export function splitGroups(
   maxGroups: number,
   maxValues: number,
 ): Filter[][] | undefined {
-  const groups = maxGroupsOf(ids, filters, catalog);
+  const groups = countMaxGroups(ids, filters, catalog);
   if (groups <= maxGroups) return [[...filters]];
   const [largest] = ids
     .map((id) => ({ id, values: passingValues(id, filters, catalog), unlisted: unlistedGroupCount(id, filters) }))
@@ -99,10 +99,10 @@ export function splitGroups(
   const size = Math.min(maxValuesPerCall, maxValues);
   if (size < 1) return undefined;
   const others = filters.filter(({ dimension }) => dimension !== id);
-  const partOf = (chunk: readonly string[]): Filter[] => [...others, includeFilter(id, chunk)];
-  if (!isOpen(id, filters)) return chunks(values, size).map(partOf);
+  const buildPart = (chunk: readonly string[]): Filter[] => [...others, includeFilter(id, chunk)];
+  if (!isOpen(id, filters)) return chunks(values, size).map(buildPart);
 
   const included = chunks(values, size).slice(0, Math.ceil((values.length + unlisted - maxValuesPerCall) / size));
   const excluded = filters.filter(({ dimension }) => dimension === id).flatMap((filter) => filter.values);
-  return [...included.map(partOf), [...others, ...excludeFilters(id, [...excluded, ...included.flat()], maxValues)]];
+  return [...included.map(buildPart), [...others, ...excludeFilters(id, [...excluded, ...included.flat()], maxValues)]];
 }

@@ -3,7 +3,15 @@ import type { Granularity } from '../contract/report.ts';
 import type { FiscalCalendar } from '../definitions/periods/fiscal-calendar.ts';
 import { civilDate } from '../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../definitions/schema/comparison.ts';
-import { type Bucket, type DateRange, dateOf, dayCount, endOfDay, lastDayOfBucket, previousPeriod } from './buckets.ts';
+import {
+  type Bucket,
+  type DateRange,
+  dayCount,
+  endOfDay,
+  lastDayOfBucket,
+  previousPeriod,
+  toIsoDay,
+} from './buckets.ts';
 
 /**
  * Why a change is not shown:
@@ -13,11 +21,11 @@ import { type Bucket, type DateRange, dateOf, dayCount, endOfDay, lastDayOfBucke
  * - `weekdays`: the same number of days, but beginning on different weekdays
  * - `length`: different numbers of days
  */
-export const UNLIKE_REASONS = ['unfinished', 'no_partner', 'partial', 'weekdays', 'length'] as const;
-export type UnlikeReason = (typeof UNLIKE_REASONS)[number];
+export const NOT_COMPARABLE_REASONS = ['unfinished', 'no_partner', 'partial', 'weekdays', 'length'] as const;
+export type NotComparableReason = (typeof NOT_COMPARABLE_REASONS)[number];
 
 /** Totals of fewer days than this are compared only with a comparable range. */
-const MIN_DAYS_OF_UNLIKE_TOTALS = 7;
+const MIN_DAYS_OF_UNEQUAL_TOTALS = 7;
 
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
 
@@ -34,20 +42,20 @@ function wholeMonths({ from, to }: DateRange, firstDay: number): number | undefi
  * The number of whole months of the calendar, otherwise of the fiscal year; undefined if the range does not consist of
  * whole months.
  */
-const monthsOf = (range: DateRange, { fiscal_year_start: fiscal }: FiscalCalendar): number | undefined =>
+const countMonths = (range: DateRange, { fiscal_year_start: fiscal }: FiscalCalendar): number | undefined =>
   wholeMonths(range, 1) ?? (fiscal === undefined ? undefined : wholeMonths(range, fiscal.day));
 
 /**
  * Why two ranges are not comparable; undefined if they are. They are if they have the same number of whole months (and
  * so quarters and years) of the calendar or the fiscal year, or the same number of days beginning on the same weekday.
  */
-export function unlikeness(
+export function findMismatch(
   a: DateRange,
   b: DateRange,
   calendar: FiscalCalendar = {},
 ): 'weekdays' | 'length' | undefined {
-  const months = monthsOf(a, calendar);
-  if (months !== undefined && months === monthsOf(b, calendar)) return undefined;
+  const months = countMonths(a, calendar);
+  if (months !== undefined && months === countMonths(b, calendar)) return undefined;
   if (dayCount(a) !== dayCount(b)) return 'length';
   return civilDate(a.from).weekday === civilDate(b.from).weekday ? undefined : 'weekdays';
 }
@@ -67,15 +75,15 @@ export interface ComparisonContext {
  * @param bucket clipped to the range of its table
  * @param partner clipped to the compared range; undefined without one
  */
-export function unlikeRow(
+export function findRowMismatch(
   bucket: Bucket,
   partner: Bucket | undefined,
   granularity: Granularity,
   { timezone, asOf, calendar }: ComparisonContext,
-): UnlikeReason | undefined {
+): NotComparableReason | undefined {
   if (!hasEnded(bucket, timezone, asOf)) return 'unfinished';
   if (partner === undefined) return 'no_partner';
-  const unlike = unlikeness(bucket, partner, calendar);
+  const unlike = findMismatch(bucket, partner, calendar);
   if (unlike === undefined) return undefined;
   return isWhole(bucket, granularity) && isWhole(partner, granularity) ? unlike : 'partial';
 }
@@ -89,7 +97,7 @@ const isWhole = ({ label, from, to }: Bucket, granularity: Granularity): boolean
  */
 export type TotalsComparison =
   | { readonly compared: true; readonly unlike?: 'weekdays' | 'length'; readonly days?: readonly [number, number] }
-  | { readonly compared: false; readonly unlike: UnlikeReason };
+  | { readonly compared: false; readonly unlike: NotComparableReason };
 
 export function compareTotals(
   range: DateRange,
@@ -98,9 +106,9 @@ export function compareTotals(
 ): TotalsComparison {
   if (!hasEnded(range, timezone, asOf)) return { compared: false, unlike: 'unfinished' };
   if (partner === undefined) return { compared: false, unlike: 'no_partner' };
-  const unlike = unlikeness(range, partner, calendar);
+  const unlike = findMismatch(range, partner, calendar);
   const shorter = Math.min(dayCount(range), dayCount(partner));
-  if (unlike !== undefined && shorter < MIN_DAYS_OF_UNLIKE_TOTALS) return { compared: false, unlike };
+  if (unlike !== undefined && shorter < MIN_DAYS_OF_UNEQUAL_TOTALS) return { compared: false, unlike };
   const days = differentLengths(range, partner);
   return { compared: true, ...(unlike === undefined ? {} : { unlike }), ...(days === null ? {} : { days }) };
 }
@@ -131,7 +139,7 @@ const YEAR_OF_WEEKS = { days: 364 } as const;
  * - `previous_year`: for whole months, the same months a year before; for whole ISO weeks, the same number of weeks
  *   from the same week number on; otherwise the same weekdays 364 days before
  */
-export function partnerOf(
+export function findPartner(
   range: DateRange,
   kind: ComparisonKind,
   calendar: FiscalCalendar = {},
@@ -139,15 +147,18 @@ export function partnerOf(
   if (kind === 'previous_period') return previousPeriod(range);
   const from = civilDate(range.from);
   const to = civilDate(range.to);
-  if (monthsOf(range, calendar) !== undefined) {
+  if (countMonths(range, calendar) !== undefined) {
     // The end is computed from the day after it, because the last day of February varies.
-    return { from: dateOf(from.minus({ years: 1 })), to: dateOf(to.plus({ days: 1 }).minus({ years: 1, days: 1 })) };
+    return {
+      from: toIsoDay(from.minus({ years: 1 })),
+      to: toIsoDay(to.plus({ days: 1 }).minus({ years: 1, days: 1 })),
+    };
   }
   const wholeWeeks = from.weekday === 1 && to.weekday === 7;
   const week = wholeWeeks ? weekOfYearBefore(from) : undefined;
   if (wholeWeeks && week === undefined && dayCount(range) === 7) return undefined;
   const first = week ?? from.minus(YEAR_OF_WEEKS);
-  return { from: dateOf(first), to: dateOf(first.plus({ days: dayCount(range) - 1 })) };
+  return { from: toIsoDay(first), to: toIsoDay(first.plus({ days: dayCount(range) - 1 })) };
 }
 
 /**
@@ -164,12 +175,12 @@ export function yearBefore(bucket: Bucket, granularity: Granularity): Bucket | u
         : label.minus({ years: 1 });
   if (before === undefined) return undefined;
   const end = before.endOf(granularity).startOf('day');
-  const isEnd = bucket.to === dateOf(label.endOf(granularity));
+  const isEnd = bucket.to === toIsoDay(label.endOf(granularity));
   const at = (day: string): DateTime => {
     const shifted = before.plus({ days: civilDate(day).diff(label, 'days').days });
     return shifted > end ? end : shifted;
   };
-  return { label: dateOf(before), from: dateOf(at(bucket.from)), to: dateOf(isEnd ? end : at(bucket.to)) };
+  return { label: toIsoDay(before), from: toIsoDay(at(bucket.from)), to: toIsoDay(isEnd ? end : at(bucket.to)) };
 }
 
 /** The days from the first to the last of the buckets' partners; undefined if no bucket has one. */
@@ -191,10 +202,10 @@ export function toDateRange(
 ): DateRange {
   const last = civilDate(to);
   if (unit === 'year' || fiscal === undefined)
-    return { from: dateOf(last.startOf(unit === 'quarter' ? 'quarter' : 'year')), to };
+    return { from: toIsoDay(last.startOf(unit === 'quarter' ? 'quarter' : 'year')), to };
   const sameYear = DateTime.utc(last.year, fiscal.month, fiscal.day);
   const year = sameYear > last ? sameYear.minus({ years: 1 }) : sameYear;
-  if (unit === 'fiscal_year') return { from: dateOf(year), to };
+  if (unit === 'fiscal_year') return { from: toIsoDay(year), to };
   const quarters = [3, 2, 1].find((count) => year.plus({ quarters: count }) <= last) ?? 0;
-  return { from: dateOf(year.plus({ quarters })), to };
+  return { from: toIsoDay(year.plus({ quarters })), to };
 }

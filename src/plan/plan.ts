@@ -112,12 +112,12 @@ export interface SectionPlan {
 }
 
 /** Ids of the calls of a section or a partner, without repetitions. */
-export const callsOf = ({ call, join }: Pick<SectionPlan, 'call' | 'join'>): readonly string[] =>
+export const collectCalls = ({ call, join }: Pick<SectionPlan, 'call' | 'join'>): readonly string[] =>
   join !== undefined ? [...new Set(join.parts.map((part) => part.call))] : call === undefined ? [] : [call];
 
 /** Ids of all calls of a section, including those of its partners. */
-export const allCallsOf = (section: SectionPlan): readonly string[] => [
-  ...new Set([section, ...section.partners].flatMap(callsOf)),
+export const collectAllCalls = (section: SectionPlan): readonly string[] => [
+  ...new Set([section, ...section.partners].flatMap(collectCalls)),
 ];
 
 /** The calls of a run, in order, as frozen data. */

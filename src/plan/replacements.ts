@@ -18,7 +18,7 @@ export function followReplacements(
   catalog: Catalog,
 ): SectionWithReplacements[] {
   if (!follow_replacements) return sections.map((section) => ({ section, replaced: [] }));
-  const successor = (id: string): string => successorOf(id, catalog);
+  const successor = (id: string): string => findSuccessor(id, catalog);
   return sections.map((section) => {
     const { metrics, groups, order, chart } = section;
     const replaced = [...new Set(metrics)].flatMap((from) => {
@@ -53,7 +53,7 @@ export function followedTargets<Entry extends Target>(
   if (!follow_replacements) return targets;
   const own = new Set(targets.map(targetKey));
   return targets.flatMap((target) => {
-    const metric = successorOf(target.metric, catalog);
+    const metric = findSuccessor(target.metric, catalog);
     if (metric === target.metric) return [target];
     const followed = { ...target, metric };
     return own.has(targetKey(followed)) ? [] : [followed];
@@ -65,7 +65,7 @@ export const followedMetrics = (
   ids: readonly string[],
   { follow_replacements }: Pick<Definition, 'follow_replacements'>,
   catalog: Catalog,
-): readonly string[] => (follow_replacements ? [...new Set(ids.map((id) => successorOf(id, catalog)))] : ids);
+): readonly string[] => (follow_replacements ? [...new Set(ids.map((id) => findSuccessor(id, catalog)))] : ids);
 
 /** If two groups would have the same metric after a replacement, it stays in the first. */
 function replaceInGroups(
@@ -91,7 +91,7 @@ function replaceInChart(chart: ChartSpec, successor: (id: string) => string): Ch
   };
 }
 
-function successorOf(id: string, { metrics }: Catalog): string {
+function findSuccessor(id: string, { metrics }: Catalog): string {
   const seen = new Set<string>();
   let current = id;
   // Prevents an endless loop if the catalog has a cycle.

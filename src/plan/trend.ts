@@ -13,7 +13,7 @@ export interface TrendSpan {
 // Civil dates are computed in UTC, where every day exists and has 24 hours.
 
 /** The largest of the service's buckets that the period consists of: calendar months, weeks from Monday, or days. */
-function granularityOf({ from, to }: DateRange): Granularity {
+function selectGranularity({ from, to }: DateRange): Granularity {
   const first = civilDate(from);
   const last = civilDate(to);
   if (first.day === 1 && last.plus({ days: 1 }).day === 1) return 'month';
@@ -22,7 +22,7 @@ function granularityOf({ from, to }: DateRange): Granularity {
 
 /** The days of a trend: as many buckets as it has points, the last one ending with the period. */
 export function trendSpan({ from, to }: DateRange, points: number): TrendSpan {
-  const granularity = granularityOf({ from, to });
+  const granularity = selectGranularity({ from, to });
   const first = civilDate(to)
     .startOf(granularity)
     .minus({ [granularity]: points - 1 });

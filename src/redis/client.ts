@@ -8,7 +8,8 @@ export type RedisClient = Redis | Cluster;
 export const isCluster = (redis: RedisClient): redis is Cluster => 'nodes' in redis;
 
 /** The servers that accept writes: all masters of a Cluster, otherwise the one server. */
-export const mastersOf = (redis: RedisClient): readonly Redis[] => (isCluster(redis) ? redis.nodes('master') : [redis]);
+export const masterNodes = (redis: RedisClient): readonly Redis[] =>
+  isCluster(redis) ? redis.nodes('master') : [redis];
 
 /** Host and port, for errors and log lines. Never includes user or password. */
 export function redisName(redis: RedisClient): string {

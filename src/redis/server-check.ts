@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { DocketError } from '../base/error.ts';
 import type { Log } from '../base/log.ts';
 import { MINUTE_MS } from '../base/time.ts';
-import { isCluster, mastersOf, type RedisClient, redisName } from './client.ts';
+import { isCluster, masterNodes, type RedisClient, redisName } from './client.ts';
 import { redisUnreachable, withRedisErrors } from './errors.ts';
 import { redisKeys } from './keys.ts';
 import { parseInfo } from './server-info.ts';
@@ -38,7 +38,7 @@ export async function assertSuitable(
 ): Promise<RedisServerInfo> {
   const clustered = isCluster(redis);
   const servers = await Promise.all(
-    mastersOf(redis).map((server) => inspectServer(server, redisName(clustered ? server : redis), clustered)),
+    masterNodes(redis).map((server) => inspectServer(server, redisName(clustered ? server : redis), clustered)),
   );
   const name = redisName(redis);
   const [first] = servers;
@@ -121,7 +121,7 @@ async function savesSnapshots(redis: Redis): Promise<boolean | undefined> {
  */
 export async function assertWritable(redis: RedisClient, prefix: string): Promise<void> {
   await withRedisErrors(redis, () => redis.set(redisKeys(prefix).writable, '1', 'PX', PROBE_TTL_MS));
-  const infos = await Promise.all(mastersOf(redis).map((server) => server.info('memory').catch(() => '')));
+  const infos = await Promise.all(masterNodes(redis).map((server) => server.info('memory').catch(() => '')));
   const evicting = infos
     .map((info) => parseInfo(info)('maxmemory_policy') || 'noeviction')
     .find((policy) => policy !== 'noeviction');

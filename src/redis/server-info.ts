@@ -1,4 +1,4 @@
-import { mastersOf, type RedisClient } from './client.ts';
+import { masterNodes, type RedisClient } from './client.ts';
 
 /** Looks up fields in a reply to INFO. A missing field is the empty text. */
 export const parseInfo =
@@ -21,7 +21,9 @@ export interface RedisMemory {
  */
 export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory | null> {
   try {
-    const servers = await Promise.all(mastersOf(redis).map(async (server) => readMemory(await server.info('memory'))));
+    const servers = await Promise.all(
+      masterNodes(redis).map(async (server) => readMemory(await server.info('memory'))),
+    );
     const utilization = ({ usedBytes, limitBytes, machineBytes }: RedisMemory) =>
       usedBytes / (limitBytes || machineBytes || Number.MAX_SAFE_INTEGER);
     return servers.sort((a, b) => utilization(b) - utilization(a))[0] ?? null;
@@ -41,7 +43,7 @@ function readMemory(info: string): RedisMemory {
 
 /** If the server, or a master of the Cluster, is a read-only replica: the master that it follows. Never throws. */
 export async function findReplica(redis: RedisClient): Promise<string | undefined> {
-  const infos = await Promise.all(mastersOf(redis).map((server) => server.info('replication'))).catch(() => []);
+  const infos = await Promise.all(masterNodes(redis).map((server) => server.info('replication'))).catch(() => []);
   const field = infos.map(parseInfo).find((each) => /^(slave|replica)$/.test(each('role')));
   return field && `${field('master_host')}:${field('master_port')}`;
 }

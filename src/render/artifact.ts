@@ -166,7 +166,7 @@ export const mailBodies = ({ others = [], body = 'full', html, text, pictures }:
 ];
 
 /** Finds the body for a delivery. A run of an older version has only one. Undefined: the run has no such body. */
-export const mailBodyOf = (mail: RunMail, body: MailBodyName): MailBody | undefined =>
+export const findMailBody = (mail: RunMail, body: MailBodyName): MailBody | undefined =>
   mail.body === undefined ? mail : mailBodies(mail).find((each) => each.body === body);
 
 /** The HTML body as a standalone page for browsers, which do not resolve `cid:` references. */

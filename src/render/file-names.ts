@@ -4,7 +4,7 @@ import { renderTemplate } from '../base/text/template.ts';
 import type { Period } from '../definitions/periods/period.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { messagesFor } from '../i18n/messages.ts';
-import { formatShortDayOf } from './figures/format-date.ts';
+import { formatShortLocalDay } from './figures/format-date.ts';
 
 /** The variables of a file name template. */
 export interface NameVariables {
@@ -60,7 +60,7 @@ export function sectionFileStem(
 export function nameEnding({ correction, period }: Pick<Dataset, 'correction' | 'period'>, locale?: string): string {
   const at = correction === undefined ? undefined : new Date(correction.replaces.at);
   if (at === undefined || Number.isNaN(at.getTime())) return '';
-  const day = formatShortDayOf(at, period.timezone, locale);
+  const day = formatShortLocalDay(at, period.timezone, locale);
   return ` (${messagesFor(locale).review.correctedFile(day)})`;
 }
 

@@ -16,12 +16,12 @@ export async function hashFigures(
     if (isTextTable(table)) continue;
     const { id, columns, rows, totals, trend } = table;
     const names = columns.map(({ name }) => name);
-    const valuesOf = (values: Row['values'] | undefined) => values && names.map((name) => values[name] ?? null);
+    const collectValues = (values: Row['values'] | undefined) => values && names.map((name) => values[name] ?? null);
     const rowJson = ({ values, compare, toDate }: Pick<Row, 'values' | 'compare' | 'toDate'>): string => {
       // If the newer comparisons are absent, the input is the same as before them, so that hashes of older versions
       // still match.
-      const more = [compare?.previous_year?.values, toDate].map(valuesOf);
-      const hashed = [valuesOf(values), valuesOf(compare?.previous_period?.values)];
+      const more = [compare?.previous_year?.values, toDate].map(collectValues);
+      const hashed = [collectValues(values), collectValues(compare?.previous_period?.values)];
       return `${JSON.stringify(more.some((part) => part !== undefined) ? [...hashed, ...more] : hashed)}\n`;
     };
     hash.update(`${JSON.stringify([id, names])}\n`);

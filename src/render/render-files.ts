@@ -13,7 +13,7 @@ import type { Artifact } from './artifact.ts';
 import { assertDistinctNames, nameEnding, renderFileName } from './file-names.ts';
 import { compressSchema } from './formats/compress-schema.ts';
 import { writeZip } from './formats/csv/zip.ts';
-import { type Format, type FormatContext, formatOf, type PlannedFile } from './formats/format.ts';
+import { type Format, type FormatContext, type PlannedFile, resolveFormat } from './formats/format.ts';
 
 export interface RenderOptions extends Omit<FormatContext, 'variables' | 'secrets' | 'outputs'> {
   /** The folder in which the files are created. It must exist. */
@@ -36,7 +36,7 @@ async function planFiles(
   const files: PlannedFile[] = [];
   const bundles: PlannedFile[] = [];
   for (const output of outputs) {
-    const { format, spec } = formatOf(output, formats);
+    const { format, spec } = resolveFormat(output, formats);
     const context = {
       ...options,
       variables: {

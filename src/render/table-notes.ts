@@ -8,7 +8,7 @@ import type { FilterDescription } from '../i18n/note.ts';
 import { type ViewColumn, viewColumns } from './figures/columns.ts';
 import { formatDateRange, formatZonedInstant } from './figures/format-date.ts';
 import { UNDEFINED_TEXT } from './figures/format-value.ts';
-import { isUnlike, parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
+import { isNotComparable, parseCivilDate, parseIsoInstant } from './figures/quantity.ts';
 
 /**
  * Facts about a table, one line each: what it covers and when it was computed, its filters, and which figures are sums.
@@ -146,7 +146,7 @@ export function legendNotes(
   const missing = columns.some(
     (column) =>
       column.role !== 'label' &&
-      (column.contents.undefined || (column.total === null && !isUnlike(column, table.totals ?? {}))),
+      (column.contents.undefined || (column.total === null && !isNotComparable(column, table.totals ?? {}))),
   );
   const empty = columns.some(({ role, contents }) => role === 'label' && contents.undefined);
   // Rows in a file belong to a list, which has no buckets.

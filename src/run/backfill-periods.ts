@@ -49,11 +49,11 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
     });
   }
   const order = { definition, settings, trigger: 'backfill', priority: 'backfill', slot: '', deliver: false } as const;
-  const today = createRunOrder({ ...order, period: currentPeriodOf(unit), at: now, now }).period;
+  const today = createRunOrder({ ...order, period: toCurrentPeriod(unit), at: now, now }).period;
   const at = (day: number): PeriodRange => {
     // Noon UTC may be the next or previous day in the zone, so find the period that contains the day's own noon.
     const found = [0, -DAY_MS / 2, DAY_MS / 2].map(
-      (shift) => createRunOrder({ ...order, period: currentPeriodOf(unit), at: day + DAY_MS / 2 + shift, now }).period,
+      (shift) => createRunOrder({ ...order, period: toCurrentPeriod(unit), at: day + DAY_MS / 2 + shift, now }).period,
     );
     const date = isoDay(day);
     const { from: first, to: last } = found.find((one) => one.from <= date && date <= one.to) ?? missingPeriod(date);
@@ -93,7 +93,7 @@ export function backfillPeriods({ definition, settings, from, to, now }: Backfil
   return spans;
 }
 
-const currentPeriodOf = (unit: string): PeriodSpec => {
+const toCurrentPeriod = (unit: string): PeriodSpec => {
   switch (unit) {
     case 'day':
       return 'current_day';

@@ -41,13 +41,13 @@ const successorIn = ({ notes }: Pick<Table, 'notes'>, metric: string): string =>
 /** The values to which a comparison applies: the section's totals if it has them, otherwise the values of its rows. */
 async function* comparedFigures(
   { tables }: Pick<Dataset, 'tables'>,
-  { section, metric: asked }: CompareCondition,
+  { section, metric: requested }: CompareCondition,
   yieldToEventLoop?: YieldToEventLoop,
 ): AsyncGenerator<readonly (number | null)[]> {
   for (const table of tables) {
     const { id, columns, rows, totals } = table;
     if (section !== undefined && id !== section) continue;
-    const metric = successorIn(table, asked);
+    const metric = successorIn(table, requested);
     if (!columns.some(({ kind, name }) => kind === 'metric' && name === metric)) continue;
     if (totals !== undefined) yield [totals.values[metric] ?? null];
     else {
@@ -240,15 +240,15 @@ export function correctionDecisions(
   return deliveries.flatMap((delivery, index): SendDecision[] => {
     const { kind, mailboxes } = describeDelivery(delivery, targets);
     const target = targetName(index, kind, desk);
-    const keysOf = (all: typeof received) =>
+    const collectKeys = (all: typeof received) =>
       all.filter((one) => one.target === target).map(({ recipient }) => recipientKey(recipient));
-    const [marked, first] = [keysOf(received), keysOf(unmarked)];
+    const [marked, first] = [collectKeys(received), collectKeys(unmarked)];
     const before = [...marked, ...first];
     const decision = (recipient: string | null): SendDecision => {
-      const isOf = (keys: readonly string[]) => (recipient === null ? keys.length > 0 : keys.includes(recipient));
-      const isFirst = !isOf(marked) && isOf(first);
+      const isAmong = (keys: readonly string[]) => (recipient === null ? keys.length > 0 : keys.includes(recipient));
+      const isFirst = !isAmong(marked) && isAmong(first);
       const send_if = CORRECTION_CONDITIONS[isFirst ? 'unmarked' : 'marked'];
-      if (isOf(before) && changes.length === 0 && why === undefined) {
+      if (isAmong(before) && changes.length === 0 && why === undefined) {
         const reason = `No figure of run ${replaces.run} differs any longer: there is nothing to correct.`;
         return { target, recipient, send_if, send: false, reason };
       }
@@ -256,7 +256,7 @@ export function correctionDecisions(
         const reason = `Its open delivery of run ${replaces.run} was withdrawn: it gets this edition without the mark.`;
         return { target, recipient, send_if, send: set === 'unmarked', reason };
       }
-      const send = isOf(marked);
+      const send = isAmong(marked);
       const reason = `${send ? 'Received' : 'Did not receive'} run ${replaces.run}, which this edition corrects.`;
       return { target, recipient, send_if, send: send && set === 'marked', reason };
     };

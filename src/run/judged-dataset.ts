@@ -11,7 +11,7 @@ import { judgeDataset } from '../render/figures/judge.ts';
 import type { RunContext } from './run-context.ts';
 
 /** The same locale as for the files: the digest freezes both. */
-export const localeOf = ({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): string =>
+export const resolveLocale = ({ definition, settings }: Pick<RunContext, 'definition' | 'settings'>): string =>
   definition.locale ?? settings.locale ?? DEFAULT_LOCALE;
 
 /** Adds the statuses of the figures, and the sentences about them, to a dataset. */
@@ -27,7 +27,7 @@ export function judgedDataset(
   );
   const ruled = { ...dataset, small: settings.small ?? DEFAULT_SMALL };
   const judged = judgeDataset(ruled, targets, { sections: judgedSections(definition), calendar: settings });
-  const locale = localeOf({ definition, settings });
+  const locale = resolveLocale({ definition, settings });
   const metrics = headline && followedMetrics(headline, definition, catalog);
   return { ...judged, headlines: buildHeadlines(headlineFigures(judged, locale, settings), metrics, locale) };
 }

@@ -12,16 +12,16 @@ import { TARGETS } from '../deliver/targets/registry.ts';
 import type { Dataset } from '../fetch/dataset.ts';
 import { type Artifact, MAIL_BODY_NAMES, type MailBodyName } from '../render/artifact.ts';
 import type { EmailOptions } from '../render/email/template-data.ts';
-import { formatOf, type TemplateDefinition } from '../render/formats/format.ts';
+import { resolveFormat, type TemplateDefinition } from '../render/formats/format.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import type { Rendered, RenderRequest } from '../render/renderer.ts';
 import { replacedFiles, storeEditionFigures } from './corrections/corrected-edition.ts';
-import { boundariesOf, editionSections } from './corrections/edition-figures.ts';
+import { collectBoundaries, editionSections } from './corrections/edition-figures.ts';
 import { type ConditionResults, correctionDecisions, evaluateConditions } from './delivery-conditions.ts';
 import { currentPaths, type RenderPaths, readOutputFiles, withReplacedFiles } from './review/frozen-templates.ts';
 import type { RunContext, RunPorts } from './run-context.ts';
 import { timedStage } from './run-events.ts';
-import { correctsOf, createManifest } from './run-manifest.ts';
+import { buildCorrects, createManifest } from './run-manifest.ts';
 import type { RunOrder } from './run-record.ts';
 
 /** What a run's files are made from, besides its definition and settings. */
@@ -135,7 +135,7 @@ export async function publishRun(
     const edition = await storeEditionFigures(
       () => ({
         sections: editionSections(input.dataset, definition.sections),
-        boundaries: boundariesOf(input.dataset),
+        boundaries: collectBoundaries(input.dataset),
       }),
       order,
       {
@@ -180,7 +180,7 @@ export async function renderUnmarked(
   const { artifacts, mail: rendered } = await renderRun({ ...input, dataset, folder }, order, context, ports);
   const { files, mail } = await writePackFiles(folder, slug, artifacts, rendered);
   const locale = context.definition.locale ?? context.settings.locale;
-  const { corrects } = correctsOf(input.dataset, locale);
+  const { corrects } = buildCorrects(input.dataset, locale);
   const manifest: Manifest = {
     ...createManifest({ ...input, dataset }, artifacts, order, context, ports),
     ...(corrects && { corrects: { ...corrects, subject: undefined } }),
@@ -250,7 +250,7 @@ export async function revealOutputSecrets(
 ): Promise<NonNullable<RenderOptions['secrets']>> {
   const revealed: Record<string, Record<string, string>> = {};
   for (const output of outputs) {
-    const { format, spec } = formatOf(output, formats);
+    const { format, spec } = resolveFormat(output, formats);
     for (const [key, ref] of Object.entries(format.secrets?.(spec) ?? {})) {
       revealed[output.format] = { ...revealed[output.format], [key]: (await secrets(ref)).reveal() };
     }

@@ -21,13 +21,13 @@ export const createManifest = (
 ): Manifest => {
   const deliveries = definition.deliveries.map((delivery) => describeDelivery(delivery, targets));
   return {
-    ...manifestOf(dataset, order, artifacts, madeAt, deliveries),
-    ...rangesOf(dataset, definition.locale ?? settings.locale ?? DEFAULT_LOCALE, settings),
-    ...correctsOf(dataset, definition.locale ?? settings.locale),
+    ...buildManifest(dataset, order, artifacts, madeAt, deliveries),
+    ...collectRanges(dataset, definition.locale ?? settings.locale ?? DEFAULT_LOCALE, settings),
+    ...buildCorrects(dataset, definition.locale ?? settings.locale),
   };
 };
 
-const manifestOf = (
+const buildManifest = (
   dataset: Dataset,
   order: RunOrder,
   artifacts: readonly Artifact[],
@@ -47,7 +47,7 @@ const manifestOf = (
   ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
   registry_version: dataset.registryVersion,
   calls: dataset.calls,
-  ...readingsOf(dataset),
+  ...collectReadings(dataset),
   incomplete: incompleteNotes(dataset),
   ...(dataset.small === undefined ? {} : { small: dataset.small }),
   ...(dataset.bases === undefined ? {} : { bases: dataset.bases }),
@@ -62,13 +62,13 @@ const manifestOf = (
   made_at: new Date(madeAt).toISOString(),
 });
 
-function rangesOf(dataset: Dataset, locale: string, calendar: FiscalCalendar): Pick<Manifest, 'ranges'> {
+function collectRanges(dataset: Dataset, locale: string, calendar: FiscalCalendar): Pick<Manifest, 'ranges'> {
   const ranges = usualFigures(dataset, locale, calendar);
   return ranges.length === 0 ? {} : { ranges };
 }
 
 /** The edition that this run replaces, or the delivery that it repeats. */
-export const correctsOf = (
+export const buildCorrects = (
   { correction, repeats }: Dataset,
   locale: string | undefined,
 ): Pick<Manifest, 'corrects' | 'repeats'> =>
@@ -87,7 +87,7 @@ export const correctsOf = (
       };
 
 /** The readings behind the figures and the points of trends, section by section. */
-function readingsOf({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {
+function collectReadings({ tables }: Dataset): Pick<Manifest, 'readings' | 'trend_readings'> {
   const readings = tables.flatMap(({ id: section, readings: own = [] }) =>
     own.map(
       ({ asOf, correlationId, ...reading }): ReadingRecord => ({

@@ -1,6 +1,6 @@
 import { sha256 } from '../base/sha256.ts';
 import { DAY_MS } from '../base/time.ts';
-import { runPeriodsOf } from '../definitions/periods/period.ts';
+import { resolveRunPeriods } from '../definitions/periods/period.ts';
 import type { OrgSettings } from '../definitions/schema/org-settings.ts';
 import type { Definition, PeriodSpec } from '../definitions/schema/report-definition.ts';
 import type { CurrentCountsWindow } from '../fetch/current-counts.ts';
@@ -48,7 +48,7 @@ export function createRunOrder(request: RunOrderRequest): RunOrder {
     ...(request.by === undefined ? {} : { by: request.by }),
     ...(request.bySubject === undefined ? {} : { bySubject: request.bySubject }),
     priority: request.priority,
-    ...runPeriodsOf(definition, settings, request.at, request.period),
+    ...resolveRunPeriods(definition, settings, request.at, request.period),
     digest: definition.digest,
     deliver: request.deliver,
     ...(request.value === undefined ? {} : { value: request.value }),

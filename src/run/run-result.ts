@@ -20,7 +20,7 @@ export const toRunResult = (
   state,
   folder: published.folder,
   files: published.artifacts.filter(isReportFile),
-  ...contentOf(published.manifest),
+  ...selectContent(published.manifest),
   receipts,
 });
 
@@ -37,13 +37,13 @@ export const toWaitingResult = (
   state,
   folder: '',
   files: [],
-  ...contentOf(manifest),
+  ...selectContent(manifest),
   receipts: [],
   review,
   ...(error === undefined ? {} : { error: error.toJSON() }),
 });
 
-const contentOf = (manifest: Manifest) => ({
+const selectContent = (manifest: Manifest) => ({
   calls: manifest.calls,
   readings: manifest.readings,
   incomplete: manifest.incomplete,

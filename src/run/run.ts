@@ -11,7 +11,7 @@ import { fetchDataset } from '../fetch/fetch-dataset.ts';
 import { incompleteNotes } from '../fetch/notes.ts';
 import type { RenderOptions } from '../render/render-files.ts';
 import { withCorrection } from './corrections/corrected-edition.ts';
-import { judgedDataset, localeOf } from './judged-dataset.ts';
+import { judgedDataset, resolveLocale } from './judged-dataset.ts';
 import { isPrepared, makePlan, planContext } from './make-plan.ts';
 import { deliverAndRecordFigures } from './previous-figures.ts';
 import { renderAndPublish, revealOutputSecrets } from './render-stage.ts';
@@ -116,7 +116,7 @@ async function holdOrDeliver(
     definition.on_incomplete === 'hold' && incomplete.length > 0 && !context.released && review === undefined;
   if (!order.deliver || held) return done(toRunResult(held ? 'held' : 'done', published, []));
 
-  const { settings, signal, observe, lastAttempt, confirmLock, askedAt } = context;
+  const { settings, signal, observe, lastAttempt, confirmLock, askedAt: requestedAt } = context;
   const { ledger, switches } = ports;
   if (ledger === undefined) throw new Error('A run that delivers has no ledger.');
   const confirmOpen = switches && (() => switches.assertOpen(order.org));
@@ -139,7 +139,7 @@ async function holdOrDeliver(
           observe,
           confirmLock,
           claim,
-          askedAt,
+          askedAt: requestedAt,
           closeIfReplaced: async () => ports.editions?.closeIfReplaced(order),
           admitted: async () =>
             ports.reviews === undefined ? new Set() : admittedDeliveries(await loadReview(ports.reviews, order)),
@@ -205,7 +205,7 @@ async function buildFiles(order: RunOrder, context: RunContext, ports: RunPorts)
     const fetched = await fetchFigures(order, context, ports, folder);
     if (fetched.kind !== 'done') return fetched;
     const { secrets } = fetched.value;
-    const dataset = ports.annotate?.(fetched.value.dataset, localeOf(context)) ?? fetched.value.dataset;
+    const dataset = ports.annotate?.(fetched.value.dataset, resolveLocale(context)) ?? fetched.value.dataset;
     return done(await renderAndPublish(dataset, folder, order, secrets, context, ports));
   });
 }

@@ -125,12 +125,15 @@ export function createApp(options: AppOptions): Hono<Variables> {
 
   app.get(LIST, (c) => {
     const tenant = authorizeTenant(c.req.param('org'), c.get('key'), state, 'records');
-    return jsonResponse(c, JSON.stringify(paginate(listOf(c.req.param('list'), tenant, stored), new URL(c.req.url))));
+    return jsonResponse(
+      c,
+      JSON.stringify(paginate(buildList(c.req.param('list'), tenant, stored), new URL(c.req.url))),
+    );
   });
 
   app.get(`${LIST}:id/`, (c) => {
     const tenant = authorizeTenant(c.req.param('org'), c.get('key'), state, 'records');
-    const record = findRecord(listOf(c.req.param('list'), tenant, stored), c.req.param('id'));
+    const record = findRecord(buildList(c.req.param('list'), tenant, stored), c.req.param('id'));
     if (record === undefined) throw notFound('There is no such record in this organization.');
     return jsonResponse(c, JSON.stringify(record));
   });
@@ -213,7 +216,7 @@ function authorizeTenant(org: string, key: StoredKey, world: SandboxState, purpo
   return tenant;
 }
 
-function listOf(name: string, tenant: Tenant, keys: readonly StoredKey[]) {
+function buildList(name: string, tenant: Tenant, keys: readonly StoredKey[]) {
   const known: ListName | undefined = LISTS.find((candidate) => candidate === name);
   if (known === undefined) throw notFound('There is no such list.');
   return recordList(known, tenant.spec, tenant.snapshot(), keys);

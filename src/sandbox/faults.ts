@@ -84,14 +84,14 @@ export function createFaultInjector(initial: readonly Fault[], share: () => numb
     active = faults.map((fault) => ({ fault, left: fault.count ?? Number.POSITIVE_INFINITY }));
   };
   set(initial);
-  const sumOf = (kind: FaultKind): number =>
+  const sumFaults = (kind: FaultKind): number =>
     active.reduce((sum, { fault }) => sum + (fault.kind === kind ? (fault.value ?? FAULT_KINDS[kind].default) : 0), 0);
   return {
     set,
     /** How far the service's clock is ahead, in ms. */
-    skew: () => sumOf('clock') * 1000,
+    skew: () => sumFaults('clock') * 1000,
     /** The share of profiles that are added to the past; 0.05 is 5 %. */
-    lateEntries: () => sumOf('history') / 100,
+    lateEntries: () => sumFaults('history') / 100,
     faultsFor: (path: string): readonly Fault[] =>
       active
         .filter((entry) => {

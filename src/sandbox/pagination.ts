@@ -16,15 +16,15 @@ const pageLink = (url: URL, page: number): string => {
  * keep all parameters. Throws a 404 `ProblemError` for a missing page and a 422 for an unknown ordering.
  */
 export function paginate(list: RecordList, url: URL) {
-  const asked = url.searchParams.get('page') ?? '1';
-  const page = /^[1-9]\d{0,8}$/.test(asked) ? Number(asked) : Number.NaN;
+  const requested = url.searchParams.get('page') ?? '1';
+  const page = /^[1-9]\d{0,8}$/.test(requested) ? Number(requested) : Number.NaN;
   const places = orderRecords(
     list,
     searchRecords(list, url.searchParams.get('search')),
     url.searchParams.get('ordering'),
   );
   const pages = Math.max(1, Math.ceil(places.length / PAGE_SIZE));
-  if (!(page <= pages)) throw notFound(`There is no page ${JSON.stringify(asked)}; the list has ${pages}.`);
+  if (!(page <= pages)) throw notFound(`There is no page ${JSON.stringify(requested)}; the list has ${pages}.`);
   return {
     count: places.length,
     next: page < pages ? pageLink(url, page + 1) : null,

@@ -43,7 +43,7 @@ const entries: TokenEntry[] = [
 const reports = [reportDefinition('weekly'), reportDefinition('daily'), reportDefinition('weekly', undefined, 'rival')];
 
 describe('the admin route', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let app: AdminApp;
   const log = recordingLog();
   const clock = manualClock(NOW);
@@ -52,20 +52,20 @@ describe('the admin route', () => {
       entries,
       {
         jobs: () => loadedJobs(...reports),
-        trigger: bench.trigger,
-        runs: bench.runs,
-        audit: redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log }),
+        trigger: harness.trigger,
+        runs: harness.runs,
+        audit: redisAuditLog(harness.producer, { prefix: harness.prefix, clock, log }),
         ...given,
       },
       { clock, log, ...change },
     );
   beforeAll(async () => {
-    bench = await openQueueHarness(clock);
+    harness = await openQueueHarness(clock);
   });
   beforeEach(() => {
     app = admin();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   type As = keyof typeof tokens;
   const call = (
@@ -124,12 +124,12 @@ describe('the admin route', () => {
 
     it('answers 409 when the period was already delivered, and opens the run on insistence', async () => {
       const earlier = { run: 'f'.repeat(32), period: WEEK, at: NOW - 60_000, sent: { email: 2, s3: 1 }, uncertain: 0 };
-      const asked: unknown[] = [];
+      const requested: unknown[] = [];
       const findDelivered: FindEarlierDelivery = async ({ org, report, period }) => {
-        asked.push([org, report, period.from, period.to]);
+        requested.push([org, report, period.from, period.to]);
         return earlier;
       };
-      const { runs, queue } = bench;
+      const { runs, queue } = harness;
       const [{ definition, settings }] = [reportDefinition('mailed')];
       const deliveries = [{ email: { to: ['lead@acme.example'], attach: ['csv' as const] } }];
       app = admin({
@@ -148,12 +148,12 @@ describe('the admin route', () => {
           delivered: { run: earlier.run, people: 2, targets: 1, uncertain: 0, at: '2026-11-18T11:59:00.000Z' },
         });
       }
-      expect(asked).toContainEqual(['acme', 'mailed', '2026-11-09', '2026-11-15']);
-      expect(await bench.runs.list({ report: 'mailed', limit: 1 })).toEqual([]);
+      expect(requested).toContainEqual(['acme', 'mailed', '2026-11-09', '2026-11-15']);
+      expect(await harness.runs.list({ report: 'mailed', limit: 1 })).toEqual([]);
       // A viewer’s token does not even look up earlier deliveries.
-      const asking = asked.length;
+      const asking = requested.length;
       expect((await to({}, {}, 'viewer')).status).toBe(403);
-      expect(asked).toHaveLength(asking);
+      expect(requested).toHaveLength(asking);
 
       expect((await to({ deliver: false })).status).toBe(202);
       const insisted = await to({ again: true }, key);

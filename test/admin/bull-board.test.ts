@@ -13,7 +13,7 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { redisKeys } from '../../src/redis/keys.ts';
 import { createTestAdmin, NO_AUDIT } from '../support/admin.ts';
 import { cookieClient, createToken } from '../support/authenticated-app.ts';
-import { aDoor } from '../support/page-auth.ts';
+import { createPageAuth } from '../support/page-auth.ts';
 import { anOrder, onDemand, openQueueHarness, randomPrefix, reportDefinition } from '../support/queue-harness.ts';
 
 const jobsSchema = z.object({
@@ -43,14 +43,14 @@ describe('Bull Board', () => {
     redis.disconnect();
   });
 
-  const house = (shown: BullBoard | undefined) => {
+  const openBoard = (shown: BullBoard | undefined) => {
     const entries = [ben.entry, anna.entry];
-    const authApp = aDoor(entries, { clock: systemClock, log: silentLog });
+    const authApp = createPageAuth(entries, { clock: systemClock, log: silentLog });
     const sessions = redisSessions({ redis, prefix, ...authApp, audit: NO_AUDIT, clock: systemClock });
     return createTestAdmin(entries, {}, { auth: { ...authApp, sessions }, board: shown });
   };
   const visit = async (token: string, shown: BullBoard | 'off' = board) => {
-    const browser = cookieClient({ app: house(shown === 'off' ? undefined : shown) });
+    const browser = cookieClient({ app: openBoard(shown === 'off' ? undefined : shown) });
     await browser.send('POST', '/sign-in', { body: { token } });
     const front = await (await browser.send('GET', '/')).text();
     return { ...browser, front, csrf: /name="csrf" value="([^"]+)"/.exec(front)?.[1] ?? '' };
@@ -85,18 +85,18 @@ describe('Bull Board', () => {
   });
 
   it('shows only the error code of a failed run, neither message nor stack', async () => {
-    const bench = await openQueueHarness();
-    const shown = await openBullBoard(bench.producer, { prefix: bench.prefix });
+    const harness = await openQueueHarness();
+    const shown = await openBullBoard(harness.producer, { prefix: harness.prefix });
     const worker = startWorker({
-      connection: bench.worker,
-      prefix: bench.prefix,
-      store: bench.runs,
+      connection: harness.worker,
+      prefix: harness.prefix,
+      store: harness.runs,
       execute: async () => fail(new DocketError('internal.defect', 'the figure 8914', { retryable: false })),
       clock: systemClock,
       log: silentLog,
       concurrency: 1,
     });
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     let text = '';
     // Until the job has ended in the queue.
     while (!text.includes('"finishedOn":')) {
@@ -109,7 +109,7 @@ describe('Bull Board', () => {
     expect(text).not.toMatch(/8914|run-job|node_modules/);
     await worker.close(0);
     await shown.close();
-    await bench.close();
+    await harness.close();
   });
 
   it('has its own content security policy, without other hosts and inline scripts', async () => {
@@ -174,7 +174,7 @@ describe('Bull Board', () => {
   });
 
   it('redirects to the sign-in without a session, and refuses its API', async () => {
-    const { send } = cookieClient({ app: house(board) });
+    const { send } = cookieClient({ app: openBoard(board) });
     const page = await send('GET', '/queues/queue/runs');
     expect([page.status, page.headers.get('location')]).toEqual([303, '/sign-in?to=%2Fqueues%2Fqueue%2Fruns']);
     expect((await send('GET', QUEUES)).status).toBe(401);

@@ -86,7 +86,7 @@ describe('the admin server', () => {
   });
 
   it('finishes running requests when it closes, and accepts no more', async () => {
-    const asked = deferred();
+    const requested = deferred();
     const go = deferred();
     const server = await listen({
       runs: fake({
@@ -94,17 +94,17 @@ describe('the admin server', () => {
         findIdsByPrefix: async () => [],
         listAndCount: async () => ({ runs: [], total: 0 }),
         list: async () => {
-          asked.tell();
+          requested.tell();
           await go.promise;
           return [];
         },
       }),
     });
-    const inHand = fetch(`${server.url}/api/runs`, { headers: { authorization } });
-    await asked.promise;
+    const pending = fetch(`${server.url}/api/runs`, { headers: { authorization } });
+    await requested.promise;
     const closed = server.close();
     go.tell();
-    expect((await inHand).status).toBe(200);
+    expect((await pending).status).toBe(200);
     await closed;
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
   });

@@ -37,8 +37,8 @@ test('each step of the clock, forwards or backwards, is reported once', () => {
       expect(look()).toBeUndefined();
       for (const step of steps) {
         wall += step;
-        const told = look();
-        expect(Math.abs((told ?? 0) - step)).toBeLessThan(10);
+        const reported = look();
+        expect(Math.abs((reported ?? 0) - step)).toBeLessThan(10);
         expect(look(slow)).toBeUndefined();
       }
     }),

@@ -1,16 +1,16 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { helpTextOf } from '../../src/cli/help-text.ts';
-import { leavesOf } from '../../src/cli/reference.ts';
+import { parseHelpText } from '../../src/cli/help-text.ts';
+import { collectLeaves } from '../../src/cli/reference.ts';
 import { ALL_VARIABLE_NAMES } from '../support/features.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
-const leaves = leavesOf(createTestProgram());
+const leaves = collectLeaves(createTestProgram());
 const names = leaves.map(({ name }) => name);
 const leafNamed = (name: string): Command => {
-  const leaf = leavesOf(createTestProgram()).find((one) => one.name === name);
+  const leaf = collectLeaves(createTestProgram()).find((one) => one.name === name);
   if (leaf === undefined) throw new Error(`no command ${name}`);
   return leaf.command;
 };
@@ -29,7 +29,7 @@ function parser(): Command {
 
 describe('docket --help', () => {
   test.each(names)('%s has examples and names its variables', async (name) => {
-    const help = helpTextOf(leafNamed(name));
+    const help = parseHelpText(leafNamed(name));
     expect(help.examples, 'an Example: or Examples: section').not.toEqual([]);
     expect(help.environment, 'an Environment: line').not.toBe('');
     const known = [...ALL_VARIABLE_NAMES, 'NO_COLOR', 'FORCE_COLOR'];
@@ -39,7 +39,7 @@ describe('docket --help', () => {
   });
 
   test.each(names)('%s accepts its examples', async (name) => {
-    for (const example of helpTextOf(leafNamed(name)).examples) {
+    for (const example of parseHelpText(leafNamed(name)).examples) {
       const words = shellWords(example);
       const [program, ...args] = words;
       expect(program, example).toBe('docket');

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { helpTextOf } from '../../src/cli/help-text.ts';
-import { leavesOf } from '../../src/cli/reference.ts';
+import { parseHelpText } from '../../src/cli/help-text.ts';
+import { collectLeaves } from '../../src/cli/reference.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
 import { shellWords } from '../support/shell-words.ts';
 
-const leaves = leavesOf(createTestProgram());
+const leaves = collectLeaves(createTestProgram());
 const takesJson = leaves.filter(({ command }) => command.options.some(({ long }) => long === '--json'));
 /** `start` only logs; `completion` prints a script. */
 const WITHOUT_JSON = ['docket start', 'docket completion'];
@@ -95,7 +95,7 @@ describe('--json', () => {
   test.each(reads.map((leaf) => [leaf.name, leaf.command] as const))(
     'prints an invalid environment as one document: %s',
     async (_, command) => {
-      const [example = ''] = helpTextOf(command).examples;
+      const [example = ''] = parseHelpText(command).examples;
       const args = shellWords(example).slice(1);
       const { code, stdout, stderr } = await runCommand([...args, ...(args.includes('--json') ? [] : ['--json'])], {
         env: { ...env, LOG_LEVEL: 'loud' },

@@ -20,7 +20,7 @@ import { deferred, randomPrefix, recordingLog } from '../support/queue-harness.t
 import { waitFor } from '../support/wait-for.ts';
 
 /** A real worker with a jobs folder, a service, a mail server, folders and an archive. Everything it writes is kept. */
-async function aHouse(orgs: number, keyOf: (n: number) => string) {
+async function startDeployment(orgs: number, keyOf: (n: number) => string) {
   const root = await folderFor(onTestFinished);
   const jobs = await loadDefinitions(
     await jobsFolder(
@@ -37,9 +37,9 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
     ),
   );
   expect(jobs.diagnostics).toEqual([]);
-  const asked: { n: number; key: string }[] = [];
+  const requested: { n: number; key: string }[] = [];
   const api = await hostileServer();
-  api.behave(canaryService((n, key) => asked.push({ n, key })));
+  api.behave(canaryService((n, key) => requested.push({ n, key })));
   const mail = await createMailCatcher(join(root, 'mailbox'));
   const prefix = randomPrefix();
   const redis = new Redis(inject('redisUrl'));
@@ -83,7 +83,7 @@ async function aHouse(orgs: number, keyOf: (n: number) => string) {
     await start();
     await idle.promise;
   };
-  return { root, jobs, worker, asked, mail, redis, prefix, log, ended };
+  return { root, jobs, worker, asked: requested, mail, redis, prefix, log, ended };
 }
 
 const orgFile = (n: number, canary: string) => `org: ${100 + n}
@@ -111,7 +111,7 @@ test('none of fifty organizations gets data of another in mails, folders, archiv
   const ORGS = 50;
   // Every fifth organization shares its key with the next one.
   const keyOf = (n: number) => `key-${canaryOf(n % 5 === 1 ? n - 1 : n)}-secret`;
-  const { root, jobs, worker, asked, mail, redis, prefix, log, ended } = await aHouse(ORGS, keyOf);
+  const { root, jobs, worker, asked, mail, redis, prefix, log, ended } = await startDeployment(ORGS, keyOf);
   await ended(ORGS, () =>
     Promise.all(
       Array.from({ length: ORGS }, (_, n) =>
@@ -174,14 +174,14 @@ test('none of fifty organizations gets data of another in mails, folders, archiv
   }
 
   // Redis: no value contains data of two organizations or an API key.
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for await (const { key, text } of redisValues(redis, prefix)) {
     const canaries = canariesIn(text);
     expect(canaries.size, `${key}: ${text.slice(0, 200)}`).toBeLessThanOrEqual(1);
     expect(text).not.toContain('-secret');
-    for (const canary of canaries) told.add(canary);
+    for (const canary of canaries) reported.add(canary);
   }
-  expect(told.size).toBe(ORGS);
+  expect(reported.size).toBe(ORGS);
 
   // Log: the same for each line.
   expect(log.lines.length).toBeGreaterThanOrEqual(2 * ORGS);
@@ -193,7 +193,7 @@ test('none of fifty organizations gets data of another in mails, folders, archiv
 });
 
 test('a run is delivered once, even if it is triggered fifty times, requeued and replayed after its job is gone', async () => {
-  const { jobs, worker, mail, redis, prefix, root, ended } = await aHouse(1, () => 'key');
+  const { jobs, worker, mail, redis, prefix, root, ended } = await startDeployment(1, () => 'key');
   const request = {
     ...requireReport(jobs, `org-${canaryOf(0)}/weekly`),
     slot: { trigger: 'once' },
@@ -231,7 +231,7 @@ test('a run is delivered once, even if it is triggered fifty times, requeued and
 });
 
 test('an unmet condition skips its delivery with the reason, and the run is done', async () => {
-  const { jobs, worker, mail, ended } = await aHouse(1, () => 'key');
+  const { jobs, worker, mail, ended } = await startDeployment(1, () => 'key');
   const runs: string[] = [];
   for (const trigger of ['first', 'second']) {
     await ended(1, async () => {

@@ -10,7 +10,7 @@ import { composePlanExplainer } from '../../src/compose/catalogs.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { reportDefinition } from '../support/queue-harness.ts';
 
-const MAY_ASK = { mayAsk: true };
+const MAY_ASK = { mayFetch: true };
 
 describe('the plan explainer of the admin route', () => {
   let sandbox: Sandbox;
@@ -42,10 +42,10 @@ describe('the plan explainer of the admin route', () => {
       scope,
     );
   const withService = () => planning({ COMPLIANCE_API_URL: sandbox.url, ACME_KEY: key });
-  const asked = () => sandbox.requests().length;
+  const countRequests = () => sandbox.requests().length;
 
   it('requests a missing catalog once, and shares it with all processes', async () => {
-    const before = asked();
+    const before = countRequests();
     const document = await withService().explain(version, undefined, MAY_ASK);
     expect(document).toMatchObject({
       org: 'acme',
@@ -54,12 +54,12 @@ describe('the plan explainer of the admin route', () => {
       budget: { tokens: 29, waiting: 0 },
       slots: [{ timezone: 'Europe/Zurich' }, {}, {}, {}, {}],
     });
-    const once = asked();
+    const once = countRequests();
     expect(once).toBeGreaterThan(before);
     const alone = planning({ ACME_KEY: key });
-    expect(await alone.explain(version, 'previous_month', { mayAsk: false })).toMatchObject({ report: 'weekly' });
+    expect(await alone.explain(version, 'previous_month', { mayFetch: false })).toMatchObject({ report: 'weekly' });
     expect(await alone.getCachedCatalog(version.settings)).toMatchObject({ metrics: expect.arrayContaining([]) });
-    expect(asked()).toBe(once);
+    expect(countRequests()).toBe(once);
   });
 
   it('requests a new catalog if the cached one lacks a new value, for callers with permission', async () => {
@@ -72,23 +72,23 @@ describe('the plan explainer of the admin route', () => {
     await withService().explain(version, undefined, MAY_ASK);
     for (const name of await redis.keys(`${prefix}:catalog:*`)) await redis.pexpire(name, 3_000_000);
     const refused = { code: 'plan.invalid' };
-    await expect(withService().explain(partners, undefined, { mayAsk: false })).rejects.toMatchObject(refused);
+    await expect(withService().explain(partners, undefined, { mayFetch: false })).rejects.toMatchObject(refused);
     await expect(planning({ ACME_KEY: key }).explain(partners, undefined, MAY_ASK)).rejects.toMatchObject(refused);
-    const before = asked();
+    const before = countRequests();
     expect(await withService().explain(partners, undefined, MAY_ASK)).toMatchObject({ report: 'weekly' });
-    expect(asked() - before).toBe(1);
+    expect(countRequests() - before).toBe(1);
   });
 
   it('uses no token for callers without permission', async () => {
-    const before = asked();
-    await expect(withService().explain(version, undefined, { mayAsk: false })).rejects.toMatchObject({
+    const before = countRequests();
+    await expect(withService().explain(version, undefined, { mayFetch: false })).rejects.toMatchObject({
       code: 'catalog.missing',
     });
-    expect(asked()).toBe(before);
+    expect(countRequests()).toBe(before);
   });
 
   it('never requests a catalog for a comparison, and names what is missing without a URL or key', async () => {
-    const before = asked();
+    const before = countRequests();
     const alone = planning({ ACME_KEY: key });
     await expect(alone.explain(version, undefined, MAY_ASK)).rejects.toMatchObject({
       code: 'catalog.missing',
@@ -101,7 +101,7 @@ describe('the plan explainer of the admin route', () => {
     expect(await keyless.getCachedCatalog(version.settings)).toContain(
       'This process does not have the API key of acme',
     );
-    expect(asked()).toBe(before);
+    expect(countRequests()).toBe(before);
   });
 
   it('fails at once if the next token is far away', async () => {

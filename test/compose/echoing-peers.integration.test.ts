@@ -47,7 +47,7 @@ deliveries:
 ${deliveries}`;
 
 /** Docket in a separate process with peers that echo secrets, and everything that it writes. */
-async function aHouse() {
+async function startDeployment() {
   const root = await folderFor(onTestFinished);
   const redis = await localRedis({ PATH: process.env.PATH }, () => {}, KEEP_EACH_WRITE);
   const webhook = await echoingHttp([SECRETS.WEBHOOK_SECRET, SECRETS.WEBHOOK_PATH]);
@@ -114,7 +114,7 @@ async function appendedBy(url: string): Promise<string> {
 }
 
 test('secrets that peers echo never appear in responses, page, Redis, archive, mails, log, traces, metrics and commands', async () => {
-  const { root, env, smtp, collector, redis, command } = await aHouse();
+  const { root, env, smtp, collector, redis, command } = await startDeployment();
   const token = async (name: string, role: string) =>
     (await command('tokens', 'create', '--name', name, '--role', role)).stdout.trim();
   const operator = await token('op', 'operator');
@@ -186,8 +186,8 @@ test('secrets that peers echo never appear in responses, page, Redis, archive, m
 
   // Each peer was called, and its message is shown without the secret.
   const all = sinks.map(([, text]) => text).join('\n');
-  for (const told of ['Service message: You sent', '5.1.1 Nobody of', '2.0.0 Queued for', 'HTTP 400', 'sftp://']) {
-    expect(all).toContain(told);
+  for (const reported of ['Service message: You sent', '5.1.1 Nobody of', '2.0.0 Queued for', 'HTTP 400', 'sftp://']) {
+    expect(all).toContain(reported);
   }
   const leaks = sinks.flatMap(([name, text]) =>
     Object.entries(SECRETS).flatMap(([secret, value]) => {

@@ -85,12 +85,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const hostsAsked = () => [...new Set(proxy.tunnels.map(({ authority }) => authority))].sort();
+const listRequestedHosts = () => [...new Set(proxy.tunnels.map(({ authority }) => authority))].sort();
 
 test('a run reaches the service, the archive and its targets only through the proxy', async () => {
   const { code, stdout, stderr } = await docket(['run', 'acme/daily', '--json'], { env, cwd: folder });
   expect(code, stdout + stderr).toBe(0);
-  expect(hostsAsked()).toEqual(['api.docket.test:80', 'hooks.docket.test:443', 'store.docket.test:80']);
+  expect(listRequestedHosts()).toEqual(['api.docket.test:80', 'hooks.docket.test:443', 'store.docket.test:80']);
   expect(proxy.tunnels.every(({ credentials }) => credentials === PASSWORD)).toBe(true);
   expect(posts).toEqual(['POST /reports']);
   expect([...store.objects.keys()].some((key) => key.endsWith('.csv'))).toBe(true);

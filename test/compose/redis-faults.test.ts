@@ -23,7 +23,7 @@ import {
 } from '../support/queue-harness.ts';
 
 let server: LocalRedis;
-let bench: QueueHarness;
+let harness: QueueHarness;
 const workers: RunWorker[] = [];
 beforeAll(async () => {
   const { REDIS_URL: _, ...env } = process.env;
@@ -31,12 +31,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 beforeEach(async () => {
-  bench = await openQueueHarness(systemClock, randomPrefix(), undefined, server.url);
+  harness = await openQueueHarness(systemClock, randomPrefix(), undefined, server.url);
 });
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.close(0);
-  await bench.producer.config('SET', 'maxmemory', '0');
-  await bench.close();
+  await harness.producer.config('SET', 'maxmemory', '0');
+  await harness.close();
 });
 
 const RUN = '0123456789abcdef0123456789abcdef';
@@ -51,8 +51,8 @@ const ROW: NewDelivery = {
 const PLACE = { org: 'acme', report: 'weekly', target: '0-email', recipient: null };
 const QUESTION = { key: 'abc', id: 'c', org: 'acme', priority: 'on_demand', holdMs: 1_000 } as const;
 
-const budgetOf = () => redisBudget(bench.producer, { prefix: `${bench.prefix}:`, calls: 30, windowMs: 60_000 });
-const ledgerOf = () => redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 1 });
+const budgetOf = () => redisBudget(harness.producer, { prefix: `${harness.prefix}:`, calls: 30, windowMs: 60_000 });
+const ledgerOf = () => redisLedger(harness.producer, { prefix: `${harness.prefix}:`, ttlDays: 1 });
 const failureOf = (question: Promise<unknown>): Promise<DocketError> =>
   question.then(
     () => {
@@ -62,19 +62,19 @@ const failureOf = (question: Promise<unknown>): Promise<DocketError> =>
   );
 
 test('every write to a full Redis gives a retryable error about memory', async () => {
-  const { record } = await bench.trigger(onDemand(reportDefinition()));
-  const { prefix } = bench;
-  await bench.producer.del(`${redisKeys(prefix).bull}:runs:${record.id}`);
-  await bench.producer.config('SET', 'maxmemory', '1');
+  const { record } = await harness.trigger(onDemand(reportDefinition()));
+  const { prefix } = harness;
+  await harness.producer.del(`${redisKeys(prefix).bull}:runs:${record.id}`);
+  await harness.producer.config('SET', 'maxmemory', '1');
   const writes: Record<string, () => Promise<unknown>> = {
     budget: () => budgetOf().acquire(QUESTION),
     ledger: () => ledgerOf().open(ROW, 1),
     circuit: () =>
-      redisCircuitBreaker(bench.producer, { prefix: `${prefix}:`, clock: systemClock }).recordFailure('smtp', 'why'),
-    figures: () => redisLastSentFigures(bench.producer, { prefix: `${prefix}:` }).recordStart(PLACE, RUN, 1),
-    trigger: () => bench.trigger(onDemand(reportDefinition())),
-    enqueue: () => bench.queue.requeue(record),
-    record: () => bench.runs.update(record.id, { state: 'running' }),
+      redisCircuitBreaker(harness.producer, { prefix: `${prefix}:`, clock: systemClock }).recordFailure('smtp', 'why'),
+    figures: () => redisLastSentFigures(harness.producer, { prefix: `${prefix}:` }).recordStart(PLACE, RUN, 1),
+    trigger: () => harness.trigger(onDemand(reportDefinition())),
+    enqueue: () => harness.queue.requeue(record),
+    record: () => harness.runs.update(record.id, { state: 'running' }),
   };
   for (const [name, ask] of Object.entries(writes)) {
     expect(await failureOf(ask()), name).toMatchObject({ code: 'redis.out_of_memory', retryable: true });
@@ -82,10 +82,10 @@ test('every write to a full Redis gives a retryable error about memory', async (
 });
 
 test('a full Redis stores no new response, but stored ones can be read and deleted', async () => {
-  const store = redisResponseStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
+  const store = redisResponseStore(harness.producer, { prefix: `${harness.prefix}:`, org: 'acme' });
   const answer = { body: { a: 1 }, correlationId: null, at: 1 };
   expect(await store.put(RUN, 'kept', answer)).toBe(true);
-  await bench.producer.config('SET', 'maxmemory', '1');
+  await harness.producer.config('SET', 'maxmemory', '1');
   expect(await store.put(RUN, 'c1', answer)).toBe(false);
   expect(await store.get(RUN, 'kept')).toEqual(answer);
   await store.delete(RUN);
@@ -93,11 +93,11 @@ test('a full Redis stores no new response, but stored ones can be read and delet
 });
 
 test('responses of a run can be deleted from a full Redis while their organization has others', async () => {
-  const store = redisResponseStore(bench.producer, { prefix: `${bench.prefix}:`, org: 'acme' });
+  const store = redisResponseStore(harness.producer, { prefix: `${harness.prefix}:`, org: 'acme' });
   const answer = { body: { a: 1 }, correlationId: null, at: 1 };
   const other = 'b'.repeat(32);
   for (const run of [RUN, other]) expect(await store.put(run, 'kept', answer)).toBe(true);
-  await bench.producer.config('SET', 'maxmemory', '1');
+  await harness.producer.config('SET', 'maxmemory', '1');
   await store.delete(RUN);
   expect(await store.get(RUN, 'kept')).toBeUndefined();
   expect(await store.get(other, 'kept')).toEqual(answer);
@@ -105,7 +105,7 @@ test('responses of a run can be deleted from a full Redis while their organizati
 
 describe('a key of Docket that has another type', () => {
   test('gives an error with its name in budget, ledger and run store, which is not retryable', async () => {
-    const { producer, prefix, runs } = bench;
+    const { producer, prefix, runs } = harness;
     const at = {
       budget: `${prefix}:budget:{abc}:state`,
       ledger: `${prefix}:deliveries:{${RUN.slice(0, 16)}}`,
@@ -129,9 +129,9 @@ describe('a key of Docket that has another type', () => {
   const work = (execute: () => Promise<void>, log = recordingLog()) => {
     workers.push(
       startWorker({
-        connection: bench.worker,
-        prefix: bench.prefix,
-        store: redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 }),
+        connection: harness.worker,
+        prefix: harness.prefix,
+        store: redisRunStore(harness.worker, { prefix: harness.prefix, keepDays: 40 }),
         execute: async () => {
           await execute();
           return done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] });
@@ -144,14 +144,14 @@ describe('a key of Docket that has another type', () => {
     return log;
   };
   /** The fields of the job after BullMQ has settled it. */
-  const settled = (run: string) => waitForSettledJob(bench, run);
+  const settled = (run: string) => waitForSettledJob(harness, run);
 
   test('ends a run that needs it after one attempt', async () => {
-    await bench.producer.set(`${bench.prefix}:deliveries:{${RUN.slice(0, 16)}}`, 'somebody else');
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    await harness.producer.set(`${harness.prefix}:deliveries:{${RUN.slice(0, 16)}}`, 'somebody else');
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     work(async () => void (await ledgerOf().open(ROW, 1)));
     expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
-    expect(await bench.runs.get(record.id)).toMatchObject({
+    expect(await harness.runs.get(record.id)).toMatchObject({
       state: 'failed',
       attempts: 1,
       error: { code: 'redis.wrong_type', where: expect.stringContaining('deliveries:') },
@@ -159,9 +159,9 @@ describe('a key of Docket that has another type', () => {
   });
 
   test('ends the job of a run whose record it is, and is named in the log', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
-    const key = redisKeys(bench.prefix).record(record.id);
-    await bench.producer.set(key, 'somebody else');
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
+    const key = redisKeys(harness.prefix).record(record.id);
+    await harness.producer.set(key, 'somebody else');
     const log = work(async () => {});
     expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
     expect(log.lines).toContainEqual(
@@ -174,9 +174,9 @@ describe('a key of Docket that has another type', () => {
   });
 
   test('ends the job of a run whose record it replaces during the run', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
-    const key = redisKeys(bench.prefix).record(record.id);
-    const log = work(async () => void (await bench.producer.set(key, 'somebody else')));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
+    const key = redisKeys(harness.prefix).record(record.id);
+    const log = work(async () => void (await harness.producer.set(key, 'somebody else')));
     expect(await settled(record.id)).toMatchObject({ failedReason: 'redis.wrong_type', atm: '1' });
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
       {

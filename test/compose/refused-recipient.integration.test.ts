@@ -42,7 +42,7 @@ const FILES = {
 };
 
 /** Real workers, started one after the other, with the same Redis, mail server and folder of definitions. */
-async function aHouse() {
+async function startDeployment() {
   const root = await folderFor(onTestFinished);
   const folder = await jobsFolder(FILES);
   const sandbox = await startSandbox();
@@ -106,9 +106,9 @@ async function aHouse() {
     },
   };
 }
-type House = Awaited<ReturnType<typeof aHouse>>;
+type StartedDeployment = Awaited<ReturnType<typeof startDeployment>>;
 
-const asked = ({ wide }: House, name: string, kind: 'on_demand' | 'schedule'): TriggerRequest => ({
+const buildRequest = ({ wide }: StartedDeployment, name: string, kind: 'on_demand' | 'schedule'): TriggerRequest => ({
   ...requireReport(wide, name),
   slot: kind === 'schedule' ? { scheduled: Date.UTC(2026, 10, 16, 7) } : { trigger: randomUUID() },
   trigger: kind,
@@ -119,36 +119,39 @@ const asked = ({ wide }: House, name: string, kind: 'on_demand' | 'schedule'): T
 test.each(['on_demand', 'schedule'] as const)(
   'a recipient removed from the allow-list after the trigger gets nothing, and the owner gets one notice (%s)',
   async (kind) => {
-    const house = await aHouse();
-    const { record } = await house.trigger(asked(house, 'acme/both', kind));
-    await house.allow('acme.example');
-    await house.works(record.id);
+    const deployment = await startDeployment();
+    const { record } = await deployment.trigger(buildRequest(deployment, 'acme/both', kind));
+    await deployment.allow('acme.example');
+    await deployment.works(record.id);
 
-    expect(await house.runs.get(record.id)).toMatchObject({ state: 'partly_delivered' });
+    expect(await deployment.runs.get(record.id)).toMatchObject({ state: 'partly_delivered' });
     const rows = [
       '0-email lead@acme.example sent',
       '0-email gone@left.example refused',
       'notice owner@elsewhere.example sent',
     ];
-    expect(await house.rows(record.id)).toEqual(rows);
-    expect(house.mail.messages().map(({ to }) => to.join())).toEqual(['lead@acme.example', 'owner@elsewhere.example']);
-    const [notice, ...more] = await house.notices();
+    expect(await deployment.rows(record.id)).toEqual(rows);
+    expect(deployment.mail.messages().map(({ to }) => to.join())).toEqual([
+      'lead@acme.example',
+      'owner@elsewhere.example',
+    ]);
+    const [notice, ...more] = await deployment.notices();
     expect(more).toEqual([]);
     expect(notice?.text).toMatch(/- gone@left\.example [\s\S]*- lead@acme\.example/);
 
     // A manual retry with the same list ends the same way, without a second notice.
     const who = { by: 'ops', reason: 'try' };
-    await house.decisions.retry(record.id, who);
-    await house.works(record.id);
-    expect(await house.rows(record.id)).toEqual(rows);
-    expect(house.mail.messages()).toHaveLength(2);
+    await deployment.decisions.retry(record.id, who);
+    await deployment.works(record.id);
+    expect(await deployment.rows(record.id)).toEqual(rows);
+    expect(deployment.mail.messages()).toHaveLength(2);
 
     // Allowed again, only this recipient gets a mail from the retry.
-    await house.allow(BOTH);
-    await house.decisions.retry(record.id, who);
-    await house.works(record.id);
-    expect(await house.runs.get(record.id)).toMatchObject({ state: 'done' });
-    expect(house.mail.messages().map(({ to }) => to.join())).toEqual([
+    await deployment.allow(BOTH);
+    await deployment.decisions.retry(record.id, who);
+    await deployment.works(record.id);
+    expect(await deployment.runs.get(record.id)).toMatchObject({ state: 'done' });
+    expect(deployment.mail.messages().map(({ to }) => to.join())).toEqual([
       'lead@acme.example',
       'owner@elsewhere.example',
       'gone@left.example',
@@ -159,25 +162,28 @@ test.each(['on_demand', 'schedule'] as const)(
 );
 
 test('a scheduled run with only refused recipients fails once and permanently, and the owner gets a notice', async () => {
-  const house = await aHouse();
-  const request = asked(house, 'acme/gone', 'schedule');
+  const deployment = await startDeployment();
+  const request = buildRequest(deployment, 'acme/gone', 'schedule');
   const settings = { ...request.settings, recipients: { domains: ['acme.example'], addresses: [] } };
-  await house.allow('acme.example');
-  const { record } = await house.trigger({ ...request, settings });
-  await house.works(record.id);
-  expect(await house.runs.get(record.id)).toMatchObject({
+  await deployment.allow('acme.example');
+  const { record } = await deployment.trigger({ ...request, settings });
+  await deployment.works(record.id);
+  expect(await deployment.runs.get(record.id)).toMatchObject({
     state: 'failed',
     error: { code: 'deliver.target_refused' },
   });
-  expect(await house.trigger({ ...request, settings })).toMatchObject({ opened: false, record: { state: 'failed' } });
-  expect(house.mail.messages().map(({ to }) => to.join())).toEqual(['owner@elsewhere.example']);
-  expect((await house.notices())[0]?.text).toContain('gone@left.example');
+  expect(await deployment.trigger({ ...request, settings })).toMatchObject({
+    opened: false,
+    record: { state: 'failed' },
+  });
+  expect(deployment.mail.messages().map(({ to }) => to.join())).toEqual(['owner@elsewhere.example']);
+  expect((await deployment.notices())[0]?.text).toContain('gone@left.example');
 });
 
 test('a run uses the current API key of its organization, not the one from its trigger', async () => {
-  const house = await aHouse();
-  const { definition, settings } = requireReport(house.wide, 'acme/both');
-  const { record } = await house.trigger({
+  const deployment = await startDeployment();
+  const { definition, settings } = requireReport(deployment.wide, 'acme/both');
+  const { record } = await deployment.trigger({
     definition,
     settings: { ...settings, api_key: { env: 'KEY_OF_BEFORE' } },
     slot: { trigger: randomUUID() },
@@ -185,6 +191,6 @@ test('a run uses the current API key of its organization, not the one from its t
     priority: 'on_demand',
     deliver: false,
   });
-  await house.works(record.id);
-  expect(await house.runs.get(record.id)).toMatchObject({ state: 'done', error: null });
+  await deployment.works(record.id);
+  expect(await deployment.runs.get(record.id)).toMatchObject({ state: 'done', error: null });
 });

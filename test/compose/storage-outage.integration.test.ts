@@ -36,42 +36,44 @@ interface Disk {
 }
 
 /** A run waits for an unusable disk and is delivered after the disk recovers, without manual steps. */
-async function outlastsTheOutage(house: Awaited<ReturnType<typeof roleProcesses>>, disk: Disk): Promise<void> {
+async function outlastsTheOutage(deployment: Awaited<ReturnType<typeof roleProcesses>>, disk: Disk): Promise<void> {
   await disk.breaks();
-  const docket = await house.startWith(disk.env, 'worker,scheduler,admin');
+  const docket = await deployment.startWith(disk.env, 'worker,scheduler,admin');
   const before = await readiness(docket.url);
   // A new archive looks like one that is not mounted, so stops are unknown as well.
   expect(before).toMatchObject({ status: 503, failing: ['switches', 'denials', 'archive', 'staging'] });
-  expect(before.text).not.toContain(house.root);
-  const run = await house.trigger(docket, 'once');
+  expect(before.text).not.toContain(deployment.root);
+  const run = await deployment.trigger(docket, 'once');
   await docket.logged((line) => line.run === run && line.msg.startsWith('Run waits for its storage'));
-  expect(await house.runs()).toMatchObject([{ id: run, state: 'waiting' }]);
+  expect(await deployment.runs()).toMatchObject([{ id: run, state: 'waiting' }]);
   await disk.mends();
-  await house.mail.waitForMessages(1);
-  await expect.poll(() => house.runs(), { interval: 500 }).toMatchObject([{ id: run, state: 'done', attempts: 1 }]);
+  await deployment.mail.waitForMessages(1);
+  await expect
+    .poll(() => deployment.runs(), { interval: 500 })
+    .toMatchObject([{ id: run, state: 'done', attempts: 1 }]);
   await expect.poll(() => readiness(docket.url), { interval: 500 }).toMatchObject({ status: 200, failing: [] });
-  expect(house.mail.messages().length).toBe(1);
-  expect(await readdir(join(house.root, 'archive', '.staging'))).toEqual([]);
-  expect(await readdir(join(house.root, 'archive', 'acme', 'weekly'))).toEqual([run]);
+  expect(deployment.mail.messages().length).toBe(1);
+  expect(await readdir(join(deployment.root, 'archive', '.staging'))).toEqual([]);
+  expect(await readdir(join(deployment.root, 'archive', 'acme', 'weekly'))).toEqual([run]);
   await docket.stop();
 }
 
 test.each(['ENOSPC', 'EROFS'] as const)(
   'a run waits for an archive whose disk fails with %s, and /readyz shows it',
   async (code) => {
-    const house = await roleProcesses(redis.url);
+    const deployment = await roleProcesses(redis.url);
     const disk = faultyDisk(onTestFinished);
-    await outlastsTheOutage(house, {
+    await outlastsTheOutage(deployment, {
       env: disk.env,
-      breaks: async () => disk.breaks(code, join(house.root, 'archive')),
+      breaks: async () => disk.breaks(code, join(deployment.root, 'archive')),
       mends: async () => disk.mends(),
     });
   },
 );
 
 test('a run waits for an archive on a really full disk', async (context) => {
-  const house = await roleProcesses(redis.url);
-  const archive = join(house.root, 'archive');
+  const deployment = await roleProcesses(redis.url);
+  const archive = join(deployment.root, 'archive');
   await mkdir(archive, { recursive: true });
   const mounted = await execute('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', archive]).then(
     () => true,
@@ -80,7 +82,7 @@ test('a run waits for an archive on a really full disk', async (context) => {
   context.skip(!mounted, 'a file system cannot be mounted here; the faults above are injected');
   onTestFinished(async () => void (await execute('umount', ['-l', archive])));
   const filler = join(archive, '.filler');
-  await outlastsTheOutage(house, {
+  await outlastsTheOutage(deployment, {
     env: {},
     breaks: async () => {
       await writeFile(filler, new Uint8Array(32 * 1024 * 1024)).catch(() => {});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { displayOf, templateDisplay } from '../../src/definitions/display.ts';
+import { mergeDisplay, templateDisplay } from '../../src/definitions/display.ts';
 
 const organization = {
   units: { 'a.wait_p50': 'days', 'b.wait_p50': 'hours' },
@@ -8,11 +8,11 @@ const organization = {
 
 test('units and labels of an organization apply to its reports, which can override them', () => {
   const report = { units: { 'a.wait_p90': 'minutes' }, labels: { AP: 'Approved' } } as const;
-  expect(displayOf(report, organization)).toEqual({
+  expect(mergeDisplay(report, organization)).toEqual({
     units: { 'b.wait_p50': 'hours', 'a.wait_p90': 'minutes' },
     labels: { 'a.wait_p50': 'Waiting', AP: 'Approved' },
   });
-  expect(displayOf({}, {})).toEqual({});
+  expect(mergeDisplay({}, {})).toEqual({});
 });
 
 test('units of an organization apply to a workbook template only if the report sets workbook_units', () => {

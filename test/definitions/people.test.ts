@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../src/base/sha256.ts';
 import {
-  approverOf,
   approvers,
+  findApproverId,
   isInvolved,
   keyOfEntry,
   type PersonRef,
-  personOf,
   remainingApprovers,
+  resolvePerson,
   type SignIn,
   shellPerson,
 } from '../../src/definitions/people.ts';
@@ -24,11 +24,11 @@ const people = peopleSchema.parse({
 });
 const ann: PersonRef = { person: 'mlro', name: 'Ann Keller', principal: 'token:ann-cli' };
 
-describe('personOf', () => {
+describe('resolvePerson', () => {
   it.each([token('ann-cli'), token('ann-ci'), account('ann@ACME.example', '1'), account('ann (0123)', '8f2c')])(
     'maps $name to one person',
     (signIn) => {
-      expect(personOf(signIn, people)).toEqual({ person: 'mlro', name: 'Ann Keller', principal: signIn.subject });
+      expect(resolvePerson(signIn, people)).toEqual({ person: 'mlro', name: 'Ann Keller', principal: signIn.subject });
     },
   );
 
@@ -40,12 +40,16 @@ describe('personOf', () => {
     ['a token with the subject of an account', token('8f2c')],
     ['a property of every object', token('constructor')],
   ])('leaves %s alone', (_, signIn) => {
-    expect(personOf(signIn, people)).toEqual({ person: signIn.subject, name: signIn.name, principal: signIn.subject });
+    expect(resolvePerson(signIn, people)).toEqual({
+      person: signIn.subject,
+      name: signIn.name,
+      principal: signIn.subject,
+    });
   });
 });
 
-describe('approverOf', () => {
-  const of = (signIn: SignIn, by: readonly string[]) => approverOf(personOf(signIn, people), by, people);
+describe('findApproverId', () => {
+  const of = (signIn: SignIn, by: readonly string[]) => findApproverId(resolvePerson(signIn, people), by, people);
 
   it('finds a person listed by key, token or account, whatever they signed in with', () => {
     for (const entry of ['mlro', 'ann-ci', 'ANN@acme.example']) {
@@ -80,7 +84,7 @@ describe('approverOf', () => {
   });
 
   it('refuses a user of the shell', () => {
-    expect(approverOf(shellPerson('carl'), ['carl', 'shell:carl'], people)).toBeUndefined();
+    expect(findApproverId(shellPerson('carl'), ['carl', 'shell:carl'], people)).toBeUndefined();
   });
 });
 
@@ -112,18 +116,18 @@ describe('isInvolved', () => {
     expect(isInvolved(ann, { triggeredBy, authors: [] }, people)).toBe(true);
     const other = `ann (${'0'.repeat(12)})`;
     expect(isInvolved({ ...ann, principal }, { triggeredBy: other, authors: [] }, people)).toBe(false);
-    const bob = personOf(token('bob'), people);
+    const bob = resolvePerson(token('bob'), people);
     expect(isInvolved(bob, { triggeredBy, authors: [] }, people)).toBe(false);
   });
 
   it('excludes authors, whatever they sign in with', () => {
-    const author = personOf(account('ann@acme.example', '1'), people);
+    const author = resolvePerson(account('ann@acme.example', '1'), people);
     expect(isInvolved(ann, { authors: [author] }, people)).toBe(true);
     expect(isInvolved(ann, { authors: [shellPerson('ann-cli')] }, people)).toBe(true);
   });
 
   it('excludes nobody else', () => {
-    const authors = [personOf(account('bob@acme.example', '2'), people), shellPerson('carl')];
+    const authors = [resolvePerson(account('bob@acme.example', '2'), people), shellPerson('carl')];
     expect(isInvolved(ann, { triggeredBy: 'bob', authors }, people)).toBe(false);
     expect(isInvolved(ann, { authors: [] }, people)).toBe(false);
   });
@@ -139,13 +143,13 @@ describe('isInvolved with the subject of whoever triggered the run', () => {
   it('excludes a person whose account was mapped by its subject, whatever they sign in with now', () => {
     const involved = triggered(account('a.keller@acme.example', '8f2c'));
     for (const signIn of [token('ann-ci'), account('ann@acme.example', '1'), account('a.keller@acme.example', '8f2c')])
-      expect(isInvolved(personOf(signIn, people), involved, people)).toBe(true);
+      expect(isInvolved(resolvePerson(signIn, people), involved, people)).toBe(true);
     expect(remainingApprovers(['mlro', 'head'], people, involved).map(({ id }) => id)).toEqual(['head']);
   });
 
   it('excludes an account without a person by its subject, because its address may have changed', () => {
     const involved = triggered(account('dora@acme.example', '77'));
-    expect(isInvolved(personOf(account('d.meyer@acme.example', '77'), people), involved, people)).toBe(true);
+    expect(isInvolved(resolvePerson(account('d.meyer@acme.example', '77'), people), involved, people)).toBe(true);
     expect(remainingApprovers([`${ISSUER} 77`, 'head'], people, involved).map(({ id }) => id)).toEqual(['head']);
   });
 
@@ -165,7 +169,7 @@ describe('isInvolved with only the name of whoever triggered the run', () => {
 
   it('excludes everyone with an account mapped by its subject, which an unknown address may belong to', () => {
     const signIns = [token('ann-cli'), account('a.keller@acme.example', '8f2c')];
-    for (const signIn of signIns) expect(excludes(personOf(signIn, people), 'a.keller@acme.example')).toBe(true);
+    for (const signIn of signIns) expect(excludes(resolvePerson(signIn, people), 'a.keller@acme.example')).toBe(true);
     // A user of the shell can have any name.
     expect(isInvolved(ann, { authors: [shellPerson('a.keller@acme.example')] }, people)).toBe(true);
   });
@@ -180,14 +184,14 @@ describe('isInvolved with only the name of whoever triggered the run', () => {
 describe('look-alikes', () => {
   const KELVIN = '\u212A';
   const kim = peopleSchema.parse({ kim: { accounts: ['kim@kern.example', 'j\u00f6rg@z\u00fcrich.example'] } });
-  const kimRef = (name: string, sub = '5') => personOf(account(name, sub), kim);
+  const kimRef = (name: string, sub = '5') => resolvePerson(account(name, sub), kim);
 
   it.each([`${KELVIN}im@kern.example`, `kim@${KELVIN}ern.example`, 'kim@kern.exampl\uff45'])(
     '%j is another person',
     (name) => {
       const other = kimRef(name);
       expect(other.person).toBe(`${ISSUER} 5`);
-      expect(approverOf(other, ['kim@kern.example'], undefined)).toBeUndefined();
+      expect(findApproverId(other, ['kim@kern.example'], undefined)).toBeUndefined();
       expect(keyOfEntry(name, kim)).toBeUndefined();
       const involved = { triggeredBy: name, triggeredBySubject: other.principal, authors: [other] };
       expect(isInvolved(kimRef('kim@kern.example', '6'), involved, kim)).toBe(false);

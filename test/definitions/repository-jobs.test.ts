@@ -7,8 +7,8 @@ import { PATHS, pageSchema } from '../../src/contract/organization.ts';
 import { reportResponseSchema } from '../../src/contract/report.ts';
 import { formatDiagnostic } from '../../src/definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../src/definitions/load/load-definitions.ts';
-import { runPeriodsOf } from '../../src/definitions/periods/period.ts';
-import { nextReportSlots, timetableOf } from '../../src/definitions/schedules/slots.ts';
+import { resolveRunPeriods } from '../../src/definitions/periods/period.ts';
+import { buildTimetable, nextReportSlots } from '../../src/definitions/schedules/slots.ts';
 import { findCatalogDiagnostics } from '../../src/plan/checks/catalog-check.ts';
 import { checkPlan } from '../../src/plan/checks/check-plan.ts';
 import { checkTargets } from '../../src/plan/checks/check-targets.ts';
@@ -59,7 +59,7 @@ describe('the demo', () => {
   const plans = () =>
     [...jobs.reports.keys()].map((name) => {
       const { definition, settings } = requireReport(jobs, name);
-      const periods = runPeriodsOf(definition, settings, NOW);
+      const periods = resolveRunPeriods(definition, settings, NOW);
       return { definition, settings, periods, plan: compilePlan({ definition, settings, ...periods, catalog }) };
     });
 
@@ -146,7 +146,7 @@ describe('the demo', () => {
 
   test('is due on Mondays at 8 and on the first of the month at 7, in Zurich', () => {
     const next = plans().map(({ definition, settings }) => {
-      const [slot] = nextReportSlots(timetableOf(definition, settings), NOW, 1);
+      const [slot] = nextReportSlots(buildTimetable(definition, settings), NOW, 1);
       return new Date(slot?.at ?? 0).toISOString();
     });
     expect(next).toEqual([

@@ -29,11 +29,11 @@ const ACCEPTED: SendResult = { kind: 'accepted', response: '250 Ok' };
 
 /** A mail server that gives each recipient the test's answer, and records the recipients. */
 function mailerThat(answer: (to: string) => SendResult): Mailer & { readonly asked: string[] } {
-  const asked: string[] = [];
+  const requested: string[] = [];
   return {
-    asked,
+    asked: requested,
     send: async ({ to }) => {
-      asked.push(to);
+      requested.push(to);
       return answer(to);
     },
     close: async () => {},

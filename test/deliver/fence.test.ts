@@ -298,31 +298,31 @@ test('a worker that loses the lock of the run while it claims the period begins 
 
 test('files need no confirmation after their attempt has begun, and a result that is not visible yet is read again', async () => {
   const { delivery } = await TARGETS.directory!();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const ledger = memoryLedger();
   const { once } = await caseOf(
     delivery,
     {
       ...ledger,
       find: (id) => {
-        asked.push('find');
+        requested.push('find');
         return ledger.find(id);
       },
       list: async (run) => {
-        asked.push('list');
+        requested.push('list');
         const rows = await ledger.list(run);
-        return asked.length > 2 ? rows : rows.map((row) => ({ ...row, state: 'sending' as const }));
+        return requested.length > 2 ? rows : rows.map((row) => ({ ...row, state: 'sending' as const }));
       },
     },
     {
       confirmLock: async () => {
-        asked.push('lock');
+        requested.push('lock');
         return 30_000;
       },
     },
   );
   expect((await once()).receipts).toMatchObject([{ state: 'sent' }]);
-  expect(asked).toEqual(['lock', 'list', 'list']);
+  expect(requested).toEqual(['lock', 'list', 'list']);
 });
 
 /** Kinds of targets, and what each has received. */
@@ -383,11 +383,11 @@ test.each(Object.keys(TARGETS))('a %s delivery sends nothing if it was resent ju
 
 test('a message is not completed after a stop during its body, which does not count as a failure of the server', async () => {
   const ledger = memoryLedger();
-  let asked = 0;
+  let requestCount = 0;
   // Deliveries are stopped only before the final dot, not in the earlier checks.
   const confirmOpen = async () => {
-    asked += 1;
-    if (asked > 2) throw new DocketError('delivery.stopped', 'Deliveries are stopped.');
+    requestCount += 1;
+    if (requestCount > 2) throw new DocketError('delivery.stopped', 'Deliveries are stopped.');
   };
   const { server, once, again, rows, taken } = await mailCase(ledger, {}, { confirmOpen });
   expect(await once()).toMatchObject({ retryable: true, outage: undefined });

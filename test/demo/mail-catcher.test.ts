@@ -34,9 +34,9 @@ test('every message becomes a file with its exact bytes, named by its recipient'
 test('rejects a caller that still waits for messages when the catcher closes', async () => {
   const catcher = await createMailCatcher(await folderFor(onTestFinished));
   const waiting = catcher.waitForMessages(1);
-  const told = expect(waiting).rejects.toThrow('0 of 1');
+  const reported = expect(waiting).rejects.toThrow('0 of 1');
   await catcher.close();
-  await told;
+  await reported;
 });
 
 test('two catchers run at the same time on different ports', async () => {

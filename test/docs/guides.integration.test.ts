@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { leavesOf } from '../../src/cli/reference.ts';
+import { collectLeaves } from '../../src/cli/reference.ts';
 import { ALL_VARIABLE_NAMES } from '../support/features.ts';
 import { jobsFolder } from '../support/jobs-folder.ts';
 import { createTestProgram, runCommand } from '../support/run-command.ts';
@@ -19,7 +19,7 @@ const PAGES = [
 ];
 
 const commands = new Map(
-  leavesOf(createTestProgram()).map(({ name, command }) => [name.replace(/^docket /, ''), command]),
+  collectLeaves(createTestProgram()).map(({ name, command }) => [name.replace(/^docket /, ''), command]),
 );
 
 /** The arguments of each `docket` command on a page, from code blocks and inline code. */

@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { traceVariables } from '../../src/base/config/config.ts';
-import { referenceOf } from '../../src/cli/reference.ts';
+import { buildReference } from '../../src/cli/reference.ts';
 import { BUILT_IN_KINDS } from '../../src/compose/built-in-kinds.ts';
 import { orgJsonSchema, reportJsonSchema, targetsJsonSchema } from '../../src/definitions/schema/json-schema.ts';
 import { createTestAdmin } from '../support/admin.ts';
@@ -22,7 +22,7 @@ import { createTestProgram } from '../support/run-command.ts';
 /** `npm test -- test/docs/reference.test.ts -u` writes these pages again. */
 const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   alerts: alertsReference,
-  cli: () => referenceOf(createTestProgram()),
+  cli: () => buildReference(createTestProgram()),
   environment: environmentReference,
   'error-codes': errorReference,
   'exit-codes': exitReference,

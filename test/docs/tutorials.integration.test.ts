@@ -97,16 +97,16 @@ async function play(blocks: readonly Block[], second: Terminal): Promise<Block[]
 /** Runs the commands of a page in this terminal. Compares their output with the page, or rewrites the page. */
 async function playPage(path: string, second: Terminal): Promise<void> {
   const page = await readFile(path, 'utf8');
-  const told = blocksOf(page);
+  const reported = blocksOf(page);
   const begun = performance.now();
-  const played = await play(told, second);
+  const played = await play(reported, second);
   const tookMs = performance.now() - begun;
   process.stderr.write(
-    `${path}: ${Math.round(tookMs / 1000)} s for ${told.flatMap(({ steps }) => steps).length} commands\n`,
+    `${path}: ${Math.round(tookMs / 1000)} s for ${reported.flatMap(({ steps }) => steps).length} commands\n`,
   );
   if (REWRITE) await writeFile(path, withOutputs(page, played));
   else {
-    for (const [index, { steps }] of told.entries()) {
+    for (const [index, { steps }] of reported.entries()) {
       for (const [at, { command, output }] of steps.entries()) {
         const now = played[index]?.steps[at]?.output ?? '';
         expect(comparable(`$ ${command}\n${now}\n`)).toBe(comparable(`$ ${command}\n${output}\n`));

@@ -11,31 +11,36 @@ import { anOrder, openQueueHarness, type QueueHarness } from '../support/queue-h
 
 let shell: Awaited<ReturnType<typeof withDocketOnPath>>;
 let redis: LocalRedis;
-let bench: QueueHarness;
+let harness: QueueHarness;
 /** The id of the only held run. */
 const HELD = '7cbbba3b767cc2da5a468b293a029af4';
 beforeAll(async () => {
   shell = await withDocketOnPath();
   redis = await localRedis({ PATH: process.env.PATH });
-  bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+  harness = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
   for (const [id, state] of [
     [HELD, 'held'],
     ['8dcccb4c878dd3eb6b579c3a4b13ab05', 'failed'],
   ] as const) {
-    await bench.runs.open(anOrder({ id }));
-    await bench.runs.update(id, { state });
+    await harness.runs.open(anOrder({ id }));
+    await harness.runs.update(id, { state });
   }
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
   await redis.close();
   await shell.close();
 });
 
 test('fish completes reports, values after "=", files and ids', async () => {
   const fish = await program('fish', 'fish');
-  const asked = ['docket explain demo/wee', 'docket sandbox --limiter=f', 'docket check READM', 'docket runs release '];
-  const lines = ['docket completion fish | source', ...asked.map((line) => `complete -C '${line}'`)];
+  const requested = [
+    'docket explain demo/wee',
+    'docket sandbox --limiter=f',
+    'docket check READM',
+    'docket runs release ',
+  ];
+  const lines = ['docket completion fish | source', ...requested.map((line) => `complete -C '${line}'`)];
   const { stdout } = await promisify(execFile)(fish, ['--no-config', '-c', lines.join('; ')], {
     env: { ...shell.env, REDIS_URL: redis.url },
   });

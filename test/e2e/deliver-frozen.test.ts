@@ -37,7 +37,7 @@ test('a worker frozen at DATA sends nothing after somebody resent the message', 
   );
   onTestFinished(() => close());
   const worker = (): ChildProcess => {
-    const told = {
+    const reported = {
       archive: pathToFileURL(join(root, 'archive')).href,
       smtp: url,
       redis: inject('redisUrl'),
@@ -47,7 +47,7 @@ test('a worker frozen at DATA sends nothing after somebody resent the message', 
       definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
       settings: SETTINGS,
     };
-    const child = spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(told)], {
+    const child = spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(reported)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));

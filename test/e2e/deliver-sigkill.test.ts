@@ -37,7 +37,7 @@ async function world(server: ScriptedSmtp, remembered: object = {}) {
   await sealedRun(root);
   const own = `${prefix}${worlds++}:`;
   const start = (kill: Kill | null): ChildProcess => {
-    const told = {
+    const reported = {
       archive: pathToFileURL(join(root, 'archive')).href,
       smtp: server.url,
       redis: inject('redisUrl'),
@@ -48,7 +48,7 @@ async function world(server: ScriptedSmtp, remembered: object = {}) {
       definition: definitionWith([{ email: { to: ['lead@acme.example'], attach: ['csv'] } }]),
       settings: SETTINGS,
     };
-    return spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(told)], {
+    return spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(reported)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
   };

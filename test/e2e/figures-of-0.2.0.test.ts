@@ -147,21 +147,21 @@ async function dataFiles(out: string): Promise<ReadonlyMap<string, string>> {
 
 test.each(REPORTS)('%s has the same data files as in 0.2.0, and its figures count as unchanged', async (report) => {
   const requests = () => sandbox.requests().length;
-  const asked: number[] = [];
+  const requested: number[] = [];
   const files: ReadonlyMap<string, string>[] = [];
   const stored: Awaited<ReturnType<typeof storedFigures>>[] = [];
   for (const version of ['0.2.0', 'this'] as const) {
     const before = requests();
     const out = join(folder, 'made', version, report);
     const own = await runUnder(version, report, '--fresh', '--period', PERIODS[report], '--out', out);
-    asked.push(requests() - before);
+    requested.push(requests() - before);
     files.push(await dataFiles(out));
     stored.push(await storedFigures(own, out));
   }
   expect(files[0]?.size).toBeGreaterThan(3);
   expect([...(files[1]?.keys() ?? [])]).toEqual([...(files[0]?.keys() ?? [])]);
   for (const [name, text] of files[0] ?? []) expect(files[1]?.get(name), name).toBe(text);
-  expect(asked[1]).toBe(asked[0]);
+  expect(requested[1]).toBe(requested[0]);
   const [before, now] = stored;
   if (before === undefined || now === undefined) throw new Error('nothing was stored');
   expect(now.hash).toBe(before.hash);

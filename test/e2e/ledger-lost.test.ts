@@ -72,7 +72,7 @@ async function world(open: Open, redis: RestartableRedis, onEnd: OnEnd) {
   const archive = await open(root, onEnd);
   const own = `lost-${worlds++}:`;
   const start = (kill: Kill | null): ChildProcess => {
-    const told = {
+    const reported = {
       archive,
       smtp: server.url,
       redis: redis.url,
@@ -82,7 +82,7 @@ async function world(open: Open, redis: RestartableRedis, onEnd: OnEnd) {
       definition: definitionWith([{ email: { to: TO, attach: ['csv'] } }]),
       settings: SETTINGS,
     };
-    return spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(told)], {
+    return spawn(process.execPath, [join(inject('children'), 'deliver-child.mjs'), JSON.stringify(reported)], {
       env: { ...process.env, ...STORE_ENV, NODE_NO_WARNINGS: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -134,7 +134,7 @@ test('each run is done once on three machines without a shared disk, through a r
   await lookAgain();
   await Promise.all([one, two, three].map((machine) => machine.start('0.2.0')));
 
-  const asked: string[] = [];
+  const requested: string[] = [];
   /** Triggers a run like a client whose request a stopping machine drops: it repeats the request elsewhere with the same key. */
   const ask = async (key: string): Promise<string> => {
     for (const url of [...admins(), ...admins()]) {
@@ -147,8 +147,8 @@ test('each run is done once on three machines without a shared disk, through a r
   let enough = false;
   const load = (async () => {
     while (!enough) {
-      await mail.waitForMessages(asked.length - AT_ONCE);
-      asked.push(await ask(`run-${asked.length}`));
+      await mail.waitForMessages(requested.length - AT_ONCE);
+      requested.push(await ask(`run-${requested.length}`));
     }
   })();
   /** Resolves after this many more messages. Throws the error of the load. */
@@ -173,7 +173,7 @@ test('each run is done once on three machines without a shared disk, through a r
   await goOn(5);
   const lines = [one, two, three].flatMap(({ processes }) => processes.flatMap((each) => each.lines));
   const endedBefore = lines.filter(({ msg }) => msg === 'Run ended').map(({ run }) => run);
-  expect(endedBefore).toContain(asked[0]);
+  expect(endedBefore).toContain(requested[0]);
   await three.destroy();
   await four.start('this');
   enough = true;
@@ -194,8 +194,8 @@ test('each run is done once on three machines without a shared disk, through a r
     await command(z.unknown(), 'deliveries', 'resolve', id, arrived.includes(run) ? '--sent' : '--resend', ...DECIDED);
   }
   await load;
-  for (const last of Array.from({ length: LAST }, (_, n) => `last-${n}`)) asked.push(await ask(last));
-  const expected = asked.length + SCHEDULED.length;
+  for (const last of Array.from({ length: LAST }, (_, n) => `last-${n}`)) requested.push(await ask(last));
+  const expected = requested.length + SCHEDULED.length;
   expect(mail.messages().length).toBeLessThan(expected);
   // Wait until the replica has all writes: this test is not about writes that a master could not replicate.
   await group.master.client.wait(1, 5_000);
@@ -206,7 +206,7 @@ test('each run is done once on three machines without a shared disk, through a r
   const { runs } = await command(runsSchema, 'runs', '--limit', '500');
   const done = runs.filter(({ state }) => state === 'done').map(({ id }) => id);
   expect(done).toHaveLength(expected);
-  expect(done).toEqual(expect.arrayContaining(asked));
+  expect(done).toEqual(expect.arrayContaining(requested));
   expect((await runsOf(mail.messages())).sort()).toEqual(done.sort());
   // There are no other messages, except to the owner of a run with an unknown delivery.
   const others = mail.messages().flatMap(({ to }) => to.filter((reader) => reader !== READER));

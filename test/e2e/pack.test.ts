@@ -135,8 +135,8 @@ describe('packs in other programs', () => {
     try {
       for (const colorScheme of ['light', 'dark'] as const) {
         const page = await browser.newPage({ colorScheme });
-        const asked: string[] = [];
-        page.on('request', (request) => asked.push(request.url()));
+        const requested: string[] = [];
+        page.on('request', (request) => requested.push(request.url()));
         const html = `file://${join(folder, 'weekly-kpi', 'preview.html')}`;
         await page.goto(html);
         for (const width of [320, 360, 600, 1200]) {
@@ -144,7 +144,7 @@ describe('packs in other programs', () => {
           const wide = await page.evaluate('document.documentElement.scrollWidth');
           expect({ width, wide }).toEqual({ width, wide: width });
         }
-        expect(asked.filter((url) => !url.startsWith('data:'))).toEqual([html]);
+        expect(requested.filter((url) => !url.startsWith('data:'))).toEqual([html]);
         const drawn = await page.evaluate<number[]>('[...document.images].map(({ naturalWidth }) => naturalWidth)');
         expect(drawn).toHaveLength(7);
         // A chart has two pixels per CSS pixel. The logo and the small charts are narrower.

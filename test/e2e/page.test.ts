@@ -100,7 +100,9 @@ describe('the page in a browser', () => {
     for (const { context, seen } of visitors.splice(0)) {
       await context.close();
       expect(seen.errors).toEqual([]);
-      expect(seen.requests.filter((asked) => !asked.startsWith(url) && !/^(data|blob):/.test(asked))).toEqual([]);
+      expect(
+        seen.requests.filter((requested) => !requested.startsWith(url) && !/^(data|blob):/.test(requested)),
+      ).toEqual([]);
     }
   });
   afterAll(async () => {

@@ -63,7 +63,7 @@ test('no page has only two lines, even with a scorecard of 30 rows, labels of 13
     );
     // The header and the footer take two lines.
     for (const lines of pages) expect(lines.length, `${count} rows`).toBeGreaterThan(6);
-    const asked = pages.find((lines) => lines.some((line) => line.includes('Asked of you'))) ?? [];
-    expect(asked.some((line) => line.includes('All as planned.'))).toBe(true);
+    const requested = pages.find((lines) => lines.some((line) => line.includes('Asked of you'))) ?? [];
+    expect(requested.some((line) => line.includes('All as planned.'))).toBe(true);
   }
 });

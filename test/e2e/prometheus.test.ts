@@ -64,13 +64,13 @@ const rulesSchema = z.object({
 test('Prometheus scrapes all processes of a deployment with a token and counts its runs', async () => {
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
-  const house = await roleProcesses(redis.url);
-  const [admin, worker] = await Promise.all([house.start('scheduler,admin'), house.start('worker')]);
-  await house.trigger(admin, 'once');
+  const deployment = await roleProcesses(redis.url);
+  const [admin, worker] = await Promise.all([deployment.start('scheduler,admin'), deployment.start('worker')]);
+  await deployment.trigger(admin, 'once');
   await worker.logged(({ msg }) => msg === 'Run ended');
 
   const read = async ({ url }: { readonly url: string }) =>
-    (await fetch(`${url}/metrics`, { headers: house.headers })).text();
+    (await fetch(`${url}/metrics`, { headers: deployment.headers })).text();
   const [shared, own] = [await read(admin), await read(worker)];
   expect(await tools.promtool(['check', 'metrics'], ours(shared))).toBe('');
   expect(await tools.promtool(['check', 'metrics'], ours(own))).toBe('');
@@ -93,7 +93,7 @@ test('Prometheus scrapes all processes of a deployment with a token and counts i
 
   const folder = await folderFor(onTestFinished);
   const token = join(folder, 'token');
-  await writeFile(token, house.headers.authorization.replace('Bearer ', ''));
+  await writeFile(token, deployment.headers.authorization.replace('Bearer ', ''));
   await mkdir(join(folder, 'data'));
   const config = {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
@@ -135,10 +135,10 @@ test('Prometheus scrapes all processes of a deployment with a token and counts i
 test('a stopped process is no longer counted', async () => {
   const redis = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => redis.close());
-  const house = await roleProcesses(redis.url);
-  const [admin, worker] = await Promise.all([house.start('admin'), house.start('worker')]);
+  const deployment = await roleProcesses(redis.url);
+  const [admin, worker] = await Promise.all([deployment.start('admin'), deployment.start('worker')]);
   const workers = async () =>
-    seriesOf(await (await fetch(`${admin.url}/metrics`, { headers: house.headers })).text()).get(
+    seriesOf(await (await fetch(`${admin.url}/metrics`, { headers: deployment.headers })).text()).get(
       'docket_processes{role="worker"}',
     );
   await expect.poll(workers).toBe(1);

@@ -39,12 +39,12 @@ test('a review survives kills of its workers and losses of Redis: two people app
     client.disconnect();
     await server.close();
   });
-  const house = await roleProcesses(server.url);
-  await writeFile(join(house.root, 'jobs', 'acme', 'org.yaml'), ORG);
-  await writeFile(join(house.root, 'jobs', 'acme', 'weekly.yaml'), REPORT);
+  const deployment = await roleProcesses(server.url);
+  await writeFile(join(deployment.root, 'jobs', 'acme', 'org.yaml'), ORG);
+  await writeFile(join(deployment.root, 'jobs', 'acme', 'weekly.yaml'), REPORT);
   const tokens = new Map<string, string>();
   for (const name of ['ann', 'ann-laptop', 'bob']) {
-    const { stdout } = await house.command('tokens', 'create', '--name', name, '--role', 'operator');
+    const { stdout } = await deployment.command('tokens', 'create', '--name', name, '--role', 'operator');
     tokens.set(name, stdout.trim());
   }
   const ask = async (admin: RoleProcess, path: string, name: string, body?: object) => {
@@ -59,14 +59,15 @@ test('a review survives kills of its workers and losses of Redis: two people app
   /** Resolves when one of the workers ends an attempt in this state. */
   const ended = (workers: readonly RoleProcess[], run: string, state: string) =>
     Promise.race(workers.map((worker) => worker.logged((line) => line.run === run && line.state === state)));
-  const both = () => Promise.all([house.start('worker'), house.start('worker')]);
-  const mailTo = (who: string) => house.mail.messages().filter(({ to }) => to.includes(`${who}@acme.example`)).length;
+  const both = () => Promise.all([deployment.start('worker'), deployment.start('worker')]);
+  const mailTo = (who: string) =>
+    deployment.mail.messages().filter(({ to }) => to.includes(`${who}@acme.example`)).length;
 
-  const [admin, first] = await Promise.all([house.start('admin'), house.start('worker')]);
-  const run = await house.trigger(admin, 'once');
+  const [admin, first] = await Promise.all([deployment.start('admin'), deployment.start('worker')]);
+  const run = await deployment.trigger(admin, 'once');
   await ended([first], run, 'awaiting_approval');
   // One notice for each approver. The owner and the reader have got nothing yet.
-  await house.mail.waitForMessages(2);
+  await deployment.mail.waitForMessages(2);
   const { content } = await reviewOf(admin, run);
   expect((await ask(admin, `${run}/approve`, 'ann', { content, reason: 'seen' })).status).toBe(200);
   await Promise.all([admin.kill(), first.kill()]);
@@ -74,7 +75,7 @@ test('a review survives kills of its workers and losses of Redis: two people app
 
   const restored = await both();
   await ended(restored, run, 'awaiting_approval');
-  const second = await house.start('admin');
+  const second = await deployment.start('admin');
   expect(await reviewOf(second, run)).toMatchObject({ content, phase: 'approval', approvals: [{}] });
   // The same person with another token must not count twice.
   await ask(second, `${run}/approve`, 'ann-laptop', { content, reason: 'again' });
@@ -86,9 +87,9 @@ test('a review survives kills of its workers and losses of Redis: two people app
 
   const last = await both();
   await ended(last, run, 'done');
-  await house.mail.waitForMessages(3);
+  await deployment.mail.waitForMessages(3);
   expect([mailTo('ann'), mailTo('bob'), mailTo('lead'), mailTo('owner')]).toEqual([1, 1, 1, 0]);
-  const folder = join(house.root, 'archive', 'acme', 'weekly', run);
+  const folder = join(deployment.root, 'archive', 'acme', 'weekly', run);
   expect(await readFile(join(folder, 'manifest.json'), 'utf8')).toContain(content);
-  expect((await house.command('archive', 'verify')).code).toBe(0);
+  expect((await deployment.command('archive', 'verify')).code).toBe(0);
 });

@@ -141,5 +141,5 @@ test('the demo’s board pack is commented, approved and sent on the page, and a
   const { review } = manifestSchema.parse(JSON.parse(manifest ?? ''));
   expect([review.content, review.approved_by.map(({ person }) => person)]).toEqual([content, ['mlro']]);
   for (const { seen } of [analyst, mlro])
-    expect(seen.requests.filter((asked) => !asked.startsWith(origin))).toEqual([]);
+    expect(seen.requests.filter((requested) => !requested.startsWith(origin))).toEqual([]);
 });

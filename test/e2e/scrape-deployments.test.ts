@@ -65,11 +65,11 @@ test.each([
 ])('%s lets Prometheus scrape metrics', async (file, host) => {
   const server = await localRedis({ PATH: process.env.PATH });
   onTestFinished(() => server.close());
-  const house = await roleProcesses(server.url);
+  const deployment = await roleProcesses(server.url);
   const { role, env } = await settingsOf(file);
-  const { url } = await house.startWith(env, role);
+  const { url } = await deployment.startWith(env, role);
   const answer = await scrape(url.replace('0.0.0.0', '127.0.0.1'), host, {
-    authorization: house.headers.authorization,
+    authorization: deployment.headers.authorization,
   });
   expect(answer.status, answer.body).toBe(200);
   expect(answer.body).toContain('docket_redis_up 1');

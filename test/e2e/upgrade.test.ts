@@ -218,9 +218,9 @@ describe.each(folders)('after an upgrade from version %s', (version) => {
     expect(readersOf(recorded('snoozed').id)).toEqual(['lead@lakeside.example']);
     const { stored, calls } = recording.snoozed;
     const fingerprint = new Secret(keyOf('lakeside')).fingerprint();
-    const asked = sandbox.requests().filter(({ key }) => key === fingerprint);
+    const requested = sandbox.requests().filter(({ key }) => key === fingerprint);
     expect(stored).toBeGreaterThan(0);
-    expect(asked).toHaveLength(calls - stored);
+    expect(requested).toHaveLength(calls - stored);
     const hooks = ['hook-1', 'hook-2', 'hook-3'].map((name) => recorded(name).id);
     expect([...hook.runs()].sort()).toEqual(hooks.sort());
     // The recorded mail server received the whole message and never replied.

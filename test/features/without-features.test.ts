@@ -89,10 +89,10 @@ describe('Docket without features', () => {
       if (keys.length > 0) await redis.del(...keys);
       redis.disconnect();
     });
-    const asked = requireReport(jobs, 'acme/weekly');
+    const requested = requireReport(jobs, 'acme/weekly');
     const how = { trigger: 'on_demand', priority: 'on_demand', deliver: true } as const;
-    const { record } = await desk.store.trigger({ ...asked, slot: { trigger: randomUUID() }, ...how });
-    const key = redisKeys(prefix).definition(asked.definition.digest);
+    const { record } = await desk.store.trigger({ ...requested, slot: { trigger: randomUUID() }, ...how });
+    const key = redisKeys(prefix).definition(requested.definition.digest);
     const stored = JSON.parse((await redis.get(key)) ?? '');
     stored.definition.file.outputs[0].of_a_feature_that_is_gone = true;
     await redis.set(key, JSON.stringify(stored));

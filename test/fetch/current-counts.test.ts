@@ -29,8 +29,8 @@ async function start(sections = SECTIONS) {
   const plan = compilePlan({ definition: definitionOf(sections), settings: settingsOf(), period: WEEK, catalog });
   const before = sandbox.requests().length;
   const calls = () => sandbox.requests().length - before;
-  const fetch = async (counts: CurrentCountsWindow | undefined, asked = plan) =>
-    doneOf(await fetchDataset({ ...context, plan: asked, catalog, organization: 'x', counts }));
+  const fetch = async (counts: CurrentCountsWindow | undefined, requested = plan) =>
+    doneOf(await fetchDataset({ ...context, plan: requested, catalog, organization: 'x', counts }));
   return { clock, plan, calls, fetch };
 }
 

@@ -39,9 +39,9 @@ test('a duration is shown in the same unit in all tables, and its figures stay i
   const [[first = ''] = []] = shownIn(tables);
   const unit = first.split(' ')[1];
   expect(shownIn(tables)).toEqual([[`${P50} ${unit}`], [`${P50} ${unit}`, `${P90} ${unit}`], [`${P90} ${unit}`]]);
-  const asked = (await fetch(sections, { units: { [P90]: 'minutes' } })).tables;
-  expect(shownIn(asked)).toEqual([[`${P50} minutes`], [`${P50} minutes`, `${P90} minutes`], [`${P90} minutes`]]);
-  expect(rowsOf(asked[0])[0]?.values).toEqual(rowsOf(tables[0])[0]?.values);
+  const requested = (await fetch(sections, { units: { [P90]: 'minutes' } })).tables;
+  expect(shownIn(requested)).toEqual([[`${P50} minutes`], [`${P50} minutes`, `${P90} minutes`], [`${P90} minutes`]]);
+  expect(rowsOf(requested[0])[0]?.values).toEqual(rowsOf(tables[0])[0]?.values);
 });
 
 test('labels of a report replace those of the service for metrics, dimensions, values and filters', async () => {

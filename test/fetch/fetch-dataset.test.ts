@@ -351,7 +351,7 @@ describe('lists', () => {
     const clock = manualClock(START);
     const reads = memoryBudget({ calls: 2, windowMs: 60_000, clock });
     const { fetch, requests } = await start({ sections: ROSTER, clock, reads, maxWaitMs: 1_000 });
-    const asked = () =>
+    const buildRequest = () =>
       requests()
         .filter(({ path }) => path.includes('/profiles/'))
         .map(({ path }) => path);
@@ -361,7 +361,7 @@ describe('lists', () => {
       outcome = await fetch();
     }
     doneOf(outcome);
-    expect(new Set(asked()).size).toBe(asked().length);
+    expect(new Set(buildRequest()).size).toBe(buildRequest().length);
   });
 
   test('that are too long to be stored are still complete, and request no page twice', async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LOCALE, LANGUAGES, languageOf, messagesFor } from '../../src/i18n/messages.ts';
+import { DEFAULT_LOCALE, LANGUAGES, messagesFor, selectLanguage } from '../../src/i18n/messages.ts';
 
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
@@ -35,7 +35,7 @@ describe('the messages', () => {
 
   it('are English for an unsupported language', () => {
     expect(LANGUAGES).toEqual(['en', 'de']);
-    expect(languageOf('fr-CH')).toBe(languageOf(DEFAULT_LOCALE));
+    expect(selectLanguage('fr-CH')).toBe(selectLanguage(DEFAULT_LOCALE));
   });
 
   it('are all used by the code or a template', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type Bucket,
-  bucketsOf,
+  buildBuckets,
   dayCount,
   endOfDay,
   previousPeriod,
@@ -10,17 +10,17 @@ import {
   sliceRollup,
 } from '../../src/plan/buckets.ts';
 
-const days = (from: string, to: string): readonly Bucket[] => bucketsOf({ from, to }, 'day');
+const days = (from: string, to: string): readonly Bucket[] => buildBuckets({ from, to }, 'day');
 
 describe('a range', () => {
   test('is one bucket without a granularity', () => {
-    expect(bucketsOf({ from: '2026-11-12', to: '2026-11-24' }, undefined)).toEqual([
+    expect(buildBuckets({ from: '2026-11-12', to: '2026-11-24' }, undefined)).toEqual([
       { label: '2026-11-12', from: '2026-11-12', to: '2026-11-24' },
     ]);
   });
 
   test('has months labelled by their first day; the first and last month are cut to the range', () => {
-    expect(bucketsOf({ from: '2025-12-31', to: '2026-02-01' }, 'month')).toEqual([
+    expect(buildBuckets({ from: '2025-12-31', to: '2026-02-01' }, 'month')).toEqual([
       { label: '2025-12-01', from: '2025-12-31', to: '2025-12-31' },
       { label: '2026-01-01', from: '2026-01-01', to: '2026-01-31' },
       { label: '2026-02-01', from: '2026-02-01', to: '2026-02-01' },
@@ -59,7 +59,7 @@ describe('slices', () => {
   });
 
   test('do not exist if a bucket exceeds the limit of days', () => {
-    const months = bucketsOf({ from: '2026-02-01', to: '2026-03-31' }, 'month');
+    const months = buildBuckets({ from: '2026-02-01', to: '2026-03-31' }, 'month');
     expect(sliceBuckets(months, 31, 99)?.length).toBe(2);
     expect(sliceBuckets(months, 30, 99)).toBe(undefined);
   });

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import { LIMITS } from '../../src/contract/limits.ts';
 import type { Period } from '../../src/definitions/periods/period.ts';
-import { bucketsOf, dayCount, previousPeriod } from '../../src/plan/buckets.ts';
+import { buildBuckets, dayCount, previousPeriod } from '../../src/plan/buckets.ts';
 import { checkPlan } from '../../src/plan/checks/check-plan.ts';
 import { compilePlan } from '../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../src/plan/explain.ts';
-import { callsOf } from '../../src/plan/plan.ts';
+import { collectCalls } from '../../src/plan/plan.ts';
 import {
   CATALOG,
   type DefinitionInput,
@@ -42,16 +42,16 @@ interface Input {
 }
 const compile = (sections: SectionInput[], { period = WEEK, more = {}, catalog = WIDE }: Input = {}) =>
   compilePlan({ definition: definitionOf(sections, more), settings: settingsOf(), period, catalog });
-const requests = (...asked: Parameters<typeof compile>) =>
-  compile(...asked).calls.flatMap((call) => (call.kind === 'report' ? [call.request] : []));
-const ranges = (...asked: Parameters<typeof compile>) =>
-  requests(...asked).map(({ time }) => `${time?.from} ${time?.to}`);
+const requests = (...requested: Parameters<typeof compile>) =>
+  compile(...requested).calls.flatMap((call) => (call.kind === 'report' ? [call.request] : []));
+const ranges = (...requested: Parameters<typeof compile>) =>
+  requests(...requested).map(({ time }) => `${time?.from} ${time?.to}`);
 const faults = (section: Partial<SectionInput>, { period = WEEK, more = {}, catalog = WIDE }: Input = {}) =>
   checkPlan({ definition: definitionOf([{ id: 'a', ...section }], more), period, catalog });
 
 describe('buckets', () => {
   test('by week begin on Monday, and the first and last are cut to the range', () => {
-    expect(bucketsOf({ from: '2026-11-12', to: '2026-11-24' }, 'week')).toEqual([
+    expect(buildBuckets({ from: '2026-11-12', to: '2026-11-24' }, 'week')).toEqual([
       { label: '2026-11-09', from: '2026-11-12', to: '2026-11-15' },
       { label: '2026-11-16', from: '2026-11-16', to: '2026-11-22' },
       { label: '2026-11-23', from: '2026-11-23', to: '2026-11-24' },
@@ -64,7 +64,7 @@ describe('buckets', () => {
     ['a leap year', '2028-01-01', '2028-12-31', 366],
   ])('by day include both ends of %s', (_name, from, to, days) => {
     expect(dayCount({ from, to })).toBe(days);
-    expect(bucketsOf({ from, to }, 'day').length).toBe(days);
+    expect(buildBuckets({ from, to }, 'day').length).toBe(days);
   });
 
   test.each([
@@ -117,7 +117,7 @@ describe('a range longer than a call allows', () => {
       { period: YEARS },
     );
     expect(plan.calls.length).toBe(4);
-    expect(plan.sections.map(callsOf).map((ids) => ids.length)).toEqual([3, 3, 1]);
+    expect(plan.sections.map(collectCalls).map((ids) => ids.length)).toEqual([3, 3, 1]);
     expect(plan.sections[0]?.join?.parts[0]?.metrics).toEqual(['profiles.created']);
     const document = explain(plan, { catalog: WIDE });
     expect(document).toMatchObject({ tokens: 4, section_calls: 7, naive_calls: 7 });
@@ -190,8 +190,8 @@ describe('a range longer than a call allows', () => {
     const counts = Array.from({ length: 20 }, (_, index) => `profiles.count_${index}`);
     const rates = ['profiles.first_rate', 'profiles.last_rate'];
     const metrics = [...like('profiles.created', counts), ...like('profiles.approval_rate', rates)];
-    const asked = ['profiles.first_rate', ...counts, 'profiles.last_rate'];
-    const [section] = compile([{ id: 'a', metrics: asked, granularity: 'month', totals: true }], {
+    const requested = ['profiles.first_rate', ...counts, 'profiles.last_rate'];
+    const [section] = compile([{ id: 'a', metrics: requested, granularity: 'month', totals: true }], {
       period: YEARS,
       catalog: { ...CATALOG, metrics },
     }).sections;
@@ -403,15 +403,15 @@ describe('a deprecated metric', () => {
       { 'profiles.opened': 'profiles.created', 'profiles.created': 'profiles.opened' },
       'profiles.opened',
     ],
-  ])('with a successor %s', (_name, replaced: Record<string, string>, asked) => {
+  ])('with a successor %s', (_name, replaced: Record<string, string>, requested) => {
     const chain: Record<string, string> = {
       ...replaced,
-      ...(asked === 'alerts.open' ? { 'profiles.decided': 'alerts.open' } : {}),
+      ...(requested === 'alerts.open' ? { 'profiles.decided': 'alerts.open' } : {}),
     };
     const metrics = CATALOG.metrics.map((metric) =>
       metric.id in chain ? { ...metric, deprecated_at: '2026-01-01T00:00:00Z', replaced_by: chain[metric.id] } : metric,
     );
     const input = { catalog: { ...CATALOG, metrics }, more: { follow_replacements: true } };
-    expect(requests([{ id: 'a', metrics: ['profiles.opened'] }], input)[0]?.metrics).toEqual([asked]);
+    expect(requests([{ id: 'a', metrics: ['profiles.opened'] }], input)[0]?.metrics).toEqual([requested]);
   });
 });

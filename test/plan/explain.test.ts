@@ -162,7 +162,8 @@ const explained = (sections: Parameters<typeof definitionOf>[0], more: Parameter
   compilePlan({ definition: definitionOf(sections, more), settings: settingsOf(), period: WEEK, catalog: CATALOG });
 
 test('docket explain describes everything that a call requests', () => {
-  const asks = (...asked: Parameters<typeof explained>) => explain(explained(...asked)).calls.map((call) => call.asks);
+  const asks = (...requested: Parameters<typeof explained>) =>
+    explain(explained(...requested)).calls.map((call) => call.asks);
   expect(
     asks(
       [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/contract/catalog.ts';
 import type { Filter } from '../../src/contract/report.ts';
-import { maxGroupsOf, splitFilters, splitGroups } from '../../src/plan/filters.ts';
+import { countMaxGroups, splitFilters, splitGroups } from '../../src/plan/filters.ts';
 import { CATALOG } from '../support/reports.ts';
 
 const dimension = (id: string, values: readonly string[]): Catalog['dimensions'][number] => ({
@@ -22,7 +22,7 @@ const only = (id: string, ...values: string[]): Filter => ({
 const without = (id: string, ...values: string[]): Filter => ({ dimension: id, op: 'not_in', values });
 
 describe('the possible groups', () => {
-  const groups = (ids: string[], ...filters: Filter[]) => maxGroupsOf(ids, filters, CATALOGUE);
+  const groups = (ids: string[], ...filters: Filter[]) => countMaxGroups(ids, filters, CATALOGUE);
 
   test('are all combinations of values, with "no value" unless the specification lists all values', () => {
     expect(groups([])).toBe(1);

@@ -5,15 +5,15 @@ import { describe, expect, test } from 'vitest';
 import type { Granularity } from '../../src/contract/report.ts';
 import type { FiscalCalendar } from '../../src/definitions/periods/fiscal-calendar.ts';
 import type { ComparisonKind } from '../../src/definitions/schema/comparison.ts';
-import { type Bucket, bucketsOf, type DateRange } from '../../src/plan/buckets.ts';
+import { type Bucket, buildBuckets, type DateRange } from '../../src/plan/buckets.ts';
 import {
   compareTotals,
   differentLengths,
-  partnerOf,
+  findMismatch,
+  findPartner,
+  findRowMismatch,
+  type NotComparableReason,
   toDateRange,
-  type UnlikeReason,
-  unlikeness,
-  unlikeRow,
   yearBefore,
   yearBeforeRange,
 } from '../../src/plan/like-for-like.ts';
@@ -32,13 +32,13 @@ const textOf = ({ from, to }: DateRange): string => (from === to ? from : `${fro
 
 /** The row that the row of this bucket is compared with, by the service or by `yearBefore`. */
 function partnerBucket(range: DateRange, granularity: Granularity, kind: ComparisonKind, label: string) {
-  const buckets = bucketsOf(range, granularity);
+  const buckets = buildBuckets(range, granularity);
   const index = buckets.findIndex((bucket) => bucket.label === label);
   const bucket = buckets[index];
   if (bucket === undefined) throw new Error(`no bucket ${label}`);
   if (kind === 'previous_year') return { bucket, partner: yearBefore(bucket, granularity) };
-  const before = partnerOf(range, kind);
-  const partner: Bucket | undefined = before === undefined ? undefined : bucketsOf(before, granularity)[index];
+  const before = findPartner(range, kind);
+  const partner: Bucket | undefined = before === undefined ? undefined : buildBuckets(before, granularity)[index];
   return { bucket, partner };
 }
 
@@ -46,7 +46,14 @@ const period = 'previous_period';
 const year = 'previous_year';
 
 /** Found by hand with a wall calendar: granularity, range, comparison, bucket, its partner, why it is not compared. */
-const ROWS: readonly (readonly [Granularity, string, ComparisonKind, string, string | null, UnlikeReason | null])[] = [
+const ROWS: readonly (readonly [
+  Granularity,
+  string,
+  ComparisonKind,
+  string,
+  string | null,
+  NotComparableReason | null,
+])[] = [
   // A week is compared with the week before: Monday with Monday, Sunday with Sunday.
   ['day', '2026-11-09..2026-11-15', period, '2026-11-09', '2026-11-02', null],
   ['day', '2026-11-09..2026-11-15', period, '2026-11-15', '2026-11-08', null],
@@ -115,7 +122,7 @@ test.each(ROWS)('%s of %s, %s: bucket %s has partner %s (%s)', (granularity, day
   const { bucket, partner } = partnerBucket(range, granularity, kind, label);
   expect(partner === undefined ? null : textOf(partner)).toBe(expected);
   const context = { timezone: ZURICH, asOf: LATER };
-  expect(unlikeRow(bucket, partner, granularity, context) ?? null).toBe(reason);
+  expect(findRowMismatch(bucket, partner, granularity, context) ?? null).toBe(reason);
 });
 
 type Totals = ReturnType<typeof compareTotals>;
@@ -163,7 +170,7 @@ test.each(
   TOTALS.map(([days, kind, expected, comparison, calendar = {}]) => ({ days, kind, expected, comparison, calendar })),
 )('the total of $days has the partner $expected for $kind', ({ days, kind, expected, comparison, calendar }) => {
   const range = rangeOf(days);
-  const partner = partnerOf(range, kind, calendar);
+  const partner = findPartner(range, kind, calendar);
   expect(partner === undefined ? null : textOf(partner)).toBe(expected);
   expect(compareTotals(range, partner, { timezone: ZURICH, asOf: LATER, calendar })).toStrictEqual(comparison);
 });
@@ -188,8 +195,8 @@ test('days have partners and ends even if the local time zone skipped one of the
   // Samoa had no 30 December 2011.
   Settings.defaultZone = 'Pacific/Apia';
   try {
-    expect(textOf(bucketsOf(rangeOf('2011-12-29..2011-12-31'), 'day')[1]!)).toBe('2011-12-30');
-    expect(textOf(partnerOf(rangeOf('2012-12-28'), year)!)).toBe('2011-12-30');
+    expect(textOf(buildBuckets(rangeOf('2011-12-29..2011-12-31'), 'day')[1]!)).toBe('2011-12-30');
+    expect(textOf(findPartner(rangeOf('2012-12-28'), year)!)).toBe('2011-12-30');
     expect(textOf(yearBefore({ label: '2012-12-24', from: '2012-12-24', to: '2012-12-28' }, 'week')!)).toBe(
       '2011-12-26..2011-12-30',
     );
@@ -210,8 +217,8 @@ describe('a range is unfinished until the end of its last day in its time zone:'
     const bucket = { ...range, label: day };
     const partner = yearBefore(bucket, 'day');
     const at = (asOf: number) => ({ timezone: ZURICH, asOf });
-    expect(unlikeRow(bucket, partner, 'day', at(Date.parse(end) - 1))).toBe('unfinished');
-    expect(unlikeRow(bucket, partner, 'day', at(Date.parse(end)))).toBeUndefined();
+    expect(findRowMismatch(bucket, partner, 'day', at(Date.parse(end) - 1))).toBe('unfinished');
+    expect(findRowMismatch(bucket, partner, 'day', at(Date.parse(end)))).toBeUndefined();
     expect(compareTotals(range, partner, at(Date.parse(end) - 1))).toEqual({ compared: false, unlike: 'unfinished' });
     expect(compareTotals(range, partner, at(Date.parse(end)))).toEqual(like);
   });
@@ -315,11 +322,11 @@ test('partners of ranges, and whether they are comparable, agree with another ca
   let likes = 0;
   fc.assert(
     fc.property(ranges, fc.constantFrom(period, year), calendars, (range, kind, calendar) => {
-      const partner = partnerOf(range, kind, calendar);
+      const partner = findPartner(range, kind, calendar);
       const first = firstOf(calendar);
       expect(partner === undefined ? null : textOf(partner)).toBe(independentPartner(range, kind, first));
       if (partner === undefined) return;
-      const unlike = unlikeness(range, partner, calendar);
+      const unlike = findMismatch(range, partner, calendar);
       if (unlike === undefined) likes += 1;
       expect(unlike === undefined).toBe(isLike(range, partner, first));
       if (unlike !== undefined) expect(unlike).toBe(count(range) === count(partner) ? 'weekdays' : 'length');
@@ -332,9 +339,9 @@ test('partners of ranges, and whether they are comparable, agree with another ca
 test('partners of buckets agree with another calendar library and are within the requested days', () => {
   fc.assert(
     fc.property(ranges, fc.constantFrom<Granularity>('day', 'week', 'month'), (range, granularity) => {
-      const buckets = bucketsOf(range, granularity);
+      const buckets = buildBuckets(range, granularity);
       const requested = yearBeforeRange(buckets, granularity);
-      const answered = requested === undefined ? [] : bucketsOf(requested, granularity);
+      const answered = requested === undefined ? [] : buildBuckets(requested, granularity);
       for (const bucket of buckets) {
         const partner = yearBefore(bucket, granularity);
         const label = day(bucket.label);
@@ -353,7 +360,7 @@ test('partners of buckets agree with another calendar library and are within the
         expect(answered).toContainEqual(partner);
         // Days and weeks a year before are comparable, even when cut.
         if (granularity !== 'month') expect(isLike(bucket, partner, undefined)).toBe(true);
-        const unlike = unlikeRow(bucket, partner, granularity, { timezone: 'UTC', asOf: LATER });
+        const unlike = findRowMismatch(bucket, partner, granularity, { timezone: 'UTC', asOf: LATER });
         expect(unlike === undefined).toBe(isLike(bucket, partner, undefined));
       }
     }),

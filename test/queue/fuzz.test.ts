@@ -43,11 +43,11 @@ import { CATALOG } from '../support/reports.ts';
 
 /** Another version of Docket, or another program, may have written these values. */
 describe('damaged values in Redis are read if still valid, reported as an error, or treated as missing', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   beforeAll(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const LIVE = {
     stage: 'fetch',
@@ -64,9 +64,9 @@ describe('damaged values in Redis are read if still valid, reported as an error,
     'run records and live progress',
     async () => {
       const order = anOrder();
-      await bench.runs.open(order);
-      await bench.runs.update(order.id, { state: 'failed', startedAt: 5, finishedAt: 9, error: ERROR });
-      const { producer: redis, prefix } = bench;
+      await harness.runs.open(order);
+      await harness.runs.update(order.id, { state: 'failed', startedAt: 5, finishedAt: 9, error: ERROR });
+      const { producer: redis, prefix } = harness;
       const live = redisLiveProgress(redis, { prefix });
       const keys = redisKeys(prefix);
       const whole = await redis.hgetall(keys.record(order.id));
@@ -88,10 +88,10 @@ describe('damaged values in Redis are read if still valid, reported as an error,
             .hset(keys.record(order.id), { ...whole, [field]: text })
             .set(keys.live(order.id), said)
             .exec();
-          const record = await resolveOrUndefined(() => bench.runs.get(order.id), { field, text });
+          const record = await resolveOrUndefined(() => harness.runs.get(order.id), { field, text });
           const news = await resolveOrUndefined(() => live.get(order.id), { field, text });
           expect(news?.record).toEqual(record);
-          await bench.runs.list({ org: order.org, limit: 5 });
+          await harness.runs.list({ org: order.org, limit: 5 });
           expectCleanPrototypes();
           if (record === undefined) return;
           read += 1;
@@ -107,7 +107,7 @@ describe('damaged values in Redis are read if still valid, reported as an error,
   test(
     'frozen definitions, versions, pauses, notices, heartbeats and the audit log',
     async () => {
-      const { producer: redis, prefix } = bench;
+      const { producer: redis, prefix } = harness;
       const keys = redisKeys(prefix);
       const frozen = reportDefinition('weekly', { cron: '0 8 * * MON' });
       const store = definitionStore(redis, { prefix, keepDays: 30, reportSchema: reportFileSchema });
@@ -171,7 +171,7 @@ describe('damaged values in Redis are read if still valid, reported as an error,
   test(
     'ledger rows and the figures sent last',
     async () => {
-      const { producer: redis, prefix: hash } = bench;
+      const { producer: redis, prefix: hash } = harness;
       const prefix = `${hash}:`;
       const ledger = redisLedger(redis, { prefix, ttlDays: 40 });
       const run = randomBytes(16).toString('hex');
@@ -223,7 +223,7 @@ describe('damaged values in Redis are read if still valid, reported as an error,
   test(
     'stored responses and catalogs',
     async () => {
-      const { producer: redis, prefix: hash } = bench;
+      const { producer: redis, prefix: hash } = harness;
       const prefix = `${hash}:`;
       const store = redisResponseStore(redis, { prefix, org: 'acme' });
       await fc.assert(
@@ -252,7 +252,7 @@ describe('damaged values in Redis are read if still valid, reported as an error,
   test(
     'an unreadable cursor starts again, and the others stay',
     async () => {
-      const { producer: redis, prefix } = bench;
+      const { producer: redis, prefix } = harness;
       const cursors = redisScheduleCursors(redis, { prefix });
       const key = redisKeys(prefix).cursors;
       await fc.assert(
@@ -272,18 +272,18 @@ describe('damaged values in Redis are read if still valid, reported as an error,
 });
 
 test('an error whose code is the name of an inherited property becomes internal.defect', async () => {
-  const bench = await openQueueHarness();
+  const harness = await openQueueHarness();
   for (const code of INHERITED) {
     const order = anOrder();
-    await bench.runs.open(order);
-    await bench.producer.hset(
-      redisKeys(bench.prefix).record(order.id),
+    await harness.runs.open(order);
+    await harness.producer.hset(
+      redisKeys(harness.prefix).record(order.id),
       'error',
       JSON.stringify({ code, message: 'x' }),
     );
-    expect(await bench.runs.get(order.id)).toMatchObject({ error: { code: 'internal.defect' } });
+    expect(await harness.runs.get(order.id)).toMatchObject({ error: { code: 'internal.defect' } });
   }
-  await bench.close();
+  await harness.close();
 });
 
 test(

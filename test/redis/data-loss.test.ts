@@ -17,10 +17,10 @@ const start = () => {
 
 test('a new deployment has no data loss, before and after it gets an identity', async () => {
   const { redis, prefix, lost } = start();
-  const asked = vi.spyOn(redis, 'hgetall');
+  const requested = vi.spyOn(redis, 'hgetall');
   await lost.remember();
   await lost.remember();
-  expect(asked).toHaveBeenCalledTimes(1);
+  expect(requested).toHaveBeenCalledTimes(1);
   expect(await lost.lostWithin(HOUR_MS)).toBe(false);
   await claimIdentity(redis, prefix, anId(), { restored: false });
   expect(await lost.lostWithin(HOUR_MS)).toBe(false);

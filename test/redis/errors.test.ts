@@ -110,23 +110,23 @@ test.each<Case>([
 
 test('messages of older and newer servers are mapped to the same error codes', () => {
   const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
-  const told = (message: string) => {
+  const report = (message: string) => {
     const error = toRedisError(reply(message));
     return error instanceof DocketError ? error.code : undefined;
   };
-  expect(told('MISCONF Redis is configured to save RDB snapshots, but it cannot persist on disk.')).toBe(
+  expect(report('MISCONF Redis is configured to save RDB snapshots, but it cannot persist on disk.')).toBe(
     'redis.unwritable',
   );
   expect(
-    told(
+    report(
       "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed when used memory > 'maxmemory'.",
     ),
   ).toBe('redis.out_of_memory');
-  expect(told('LOADING Redis is loading the dataset in memory')).toBe('redis.unreachable');
-  expect(told('BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.')).toBe(
+  expect(report('LOADING Redis is loading the dataset in memory')).toBe('redis.unreachable');
+  expect(report('BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.')).toBe(
     'redis.unreachable',
   );
-  expect(told("ERR unknown command 'nosuch', with args beginning with: ")).toBeUndefined();
+  expect(report("ERR unknown command 'nosuch', with args beginning with: ")).toBeUndefined();
 });
 
 test('each kind of failure has its own next step', async () => {

@@ -16,8 +16,11 @@ const COMPARISONS: Table['comparisons'] = [
   { kind: 'previous_year', range: { from: '2025-11-10', to: '2025-11-16' } },
 ];
 const TO_DATE: Table['toDate'] = { unit: 'year', range: { from: '2026-01-01', to: '2026-11-15' } };
-const both = (period: number, year: number, unlike?: 'partial' | 'weekdays'): Comparisons => ({
-  previous_period: { values: { [CREATED]: period, [RATE]: 0.5 }, ...(unlike === undefined ? {} : { unlike }) },
+const both = (period: number, year: number, notComparable?: 'partial' | 'weekdays'): Comparisons => ({
+  previous_period: {
+    values: { [CREATED]: period, [RATE]: 0.5 },
+    ...(notComparable === undefined ? {} : { unlike: notComparable }),
+  },
   previous_year: { values: { [CREATED]: year, [RATE]: 0.25 } },
 });
 
@@ -115,8 +118,11 @@ test('a chart draws the first comparison, with gaps where figures are not compar
     ['Previous period', [null, 8]],
   ]);
   expect(buildChart(days)?.omitted).toEqual(['previous period is drawn only where it can be compared']);
-  const unlike = { ...days, rows: [row({ bucket: '2026-11-09', [CREATED]: 10 }, { compare: both(5, 4, 'partial') })] };
-  expect(buildChart(unlike)?.axes[0]?.series.map(({ name }) => name)).toEqual(['Profiles created']);
+  const notComparable = {
+    ...days,
+    rows: [row({ bucket: '2026-11-09', [CREATED]: 10 }, { compare: both(5, 4, 'partial') })],
+  };
+  expect(buildChart(notComparable)?.axes[0]?.series.map(({ name }) => name)).toEqual(['Profiles created']);
 });
 
 test('a chart of a provisional metric draws no comparison', () => {

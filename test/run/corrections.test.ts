@@ -4,7 +4,7 @@ import type { DeliverySpec } from '../../src/definitions/schema/report-definitio
 import { sendDecisionFor } from '../../src/deliver/send-decision.ts';
 import type { Column, Dataset, Row, Table } from '../../src/fetch/dataset.ts';
 import { compareEditions, isMaterial } from '../../src/run/corrections/compare-editions.ts';
-import { boundariesOf, editionFiguresSchema, editionSections } from '../../src/run/corrections/edition-figures.ts';
+import { collectBoundaries, editionFiguresSchema, editionSections } from '../../src/run/corrections/edition-figures.ts';
 import { evaluateConditions } from '../../src/run/delivery-conditions.ts';
 import { cases } from '../support/fuzz.ts';
 
@@ -40,7 +40,10 @@ const table = (rows: readonly Row[], more: Partial<Table> = {}): Table => ({
 const sectionsOf = (...tables: Table[]) => editionSections({ tables }, []);
 const corrections = { watch: 86_400, materiality: 0.01, on_correction: 'notify_owner' as const };
 const compare = (before: Table, after: Table, judged: Pick<Dataset, 'judgements' | 'targets'> = {}) =>
-  compareEditions({ sections: sectionsOf(before), boundaries: boundariesOf(judged), corrections }, sectionsOf(after));
+  compareEditions(
+    { sections: sectionsOf(before), boundaries: collectBoundaries(judged), corrections },
+    sectionsOf(after),
+  );
 
 test.each([
   // Counts and durations are compared relatively. A change that equals the limit is material.

@@ -96,7 +96,7 @@ describe('current counts in a pack', () => {
       { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
       directoryArchive(join(folder, 'archive')),
     );
-    ports = { ...(await inline.portsOf(report.settings)), ledger: memoryLedger() };
+    ports = { ...(await inline.buildRunPorts(report.settings)), ledger: memoryLedger() };
     close = () => inline.scope.close();
   });
   afterEach(async () => {
@@ -174,9 +174,9 @@ describe('current counts in a pack', () => {
       ['first'],
     ],
     ['late', { slot: new Date(systemClock.now() - DAY_MS - 60_000).toISOString() }, ['first', 'queue', 'whole']],
-  ])('are not shown in a %s run, which says why', async (why, change, asked) => {
+  ])('are not shown in a %s run, which says why', async (why, change, requested) => {
     const { calls, incomplete, values, texts, csv, grouped, schema, mail } = await shownBy(change);
-    expect([calls, incomplete]).toEqual([asked, []]);
+    expect([calls, incomplete]).toEqual([requested, []]);
     expect(values).toEqual(values.map(() => '–'));
     const reason = new RegExp(
       `^${notes.counts_undefined({ why, due: '', timezone: '' }).split(why === 'late' ? ' (,' : '\n')[0]}`,

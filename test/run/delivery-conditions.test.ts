@@ -226,9 +226,9 @@ describe('a table of many rows', () => {
 
   test('is not read further once the run is stopped', async () => {
     const stop = new Error('stopped');
-    let asked = 0;
+    let requestCount = 0;
     const turn = async () => {
-      asked += 1;
+      requestCount += 1;
       throw stop;
     };
     await expect(
@@ -244,7 +244,7 @@ describe('a table of many rows', () => {
         turn,
       ),
     ).rejects.toBe(stop);
-    expect(asked).toBe(1);
+    expect(requestCount).toBe(1);
   });
 
   test('is read once for all recipients of a delivery', async () => {

@@ -198,20 +198,20 @@ test(
 
     await fc.assert(
       fc.asyncProperty(packDraft, async (one) => {
-        const asked = one.based ? withBases(askedSections(one, catalog), catalog) : askedSections(one, catalog);
-        fc.pre(asked.length > 0);
+        const requested = one.based ? withBases(askedSections(one, catalog), catalog) : askedSections(one, catalog);
+        fc.pre(requested.length > 0);
         const range = pick(one.long ? LONG : SHORT, one.period);
         const frame: Frame = { timezone: one.timezone, asOf: AT, fiscal: one.fiscal, ask };
         const readings = randomReadings(CURRENT, one.timezone, LAST_READ, valuesOf(catalog));
         const sections = await Promise.all(
-          asked.map((section) =>
+          requested.map((section) =>
             section.read && section.range !== undefined
               ? expectedReadings({ ...section, range: section.range }, frame, readings)
               : expectedSection(section, frame),
           ),
         );
         const targets = givenTargets(one, sections, catalog);
-        const ids = metricIds(asked);
+        const ids = metricIds(requested);
         const wanted = one.headline === undefined ? undefined : [...new Set(one.headline.map((at) => pick(ids, at)))];
         const judged = judge(sections, targets, frame);
         const pack = { period: range, sections, judged, targets, labelOf: labelsOf(catalog) };
@@ -224,7 +224,7 @@ test(
         ];
         const settings = settingsOf({
           timezone: one.timezone,
-          bases: otherBases(catalog, asked),
+          bases: otherBases(catalog, requested),
           targets: written(false),
           ...(one.read.length === 0
             ? {}
@@ -232,7 +232,7 @@ test(
           ...(one.fiscal === undefined ? {} : { fiscal_year_start: one.fiscal }),
         });
         const definition = definitionOf(
-          asked.map((section) => inputOf(section, range)),
+          requested.map((section) => inputOf(section, range)),
           { outputs, period: range, targets: written(true), ...(wanted === undefined ? {} : { headline: wanted }) },
         );
         const { published, dataset } = await publish(definition, settings, findIn(readings, one.timezone));

@@ -84,7 +84,7 @@ async function play(version: (typeof VERSIONS)[number], refusedFirst: readonly n
   const accepted = new Map<string, number>();
   const refused = new Set(refusedFirst.map((index) => ADDRESSES[index] ?? ''));
   /** Who first requested each address, whatever came of it. */
-  const asked = new Map<string, string>();
+  const requested = new Map<string, string>();
   const approvedBy = new Map<string, Set<string>>();
   /** Addresses whose replacement was confirmed to the person who requested it. */
   const closed = new Set<string>();
@@ -96,7 +96,7 @@ async function play(version: (typeof VERSIONS)[number], refusedFirst: readonly n
       if (!raw.includes('kpis.csv')) return undefined;
       if (refused.has(to)) return { kind: 'refused', response: '550 5.1.1 no such user' };
       accepted.set(to, (accepted.get(to) ?? 0) + 1);
-      const typist = asked.get(to);
+      const typist = requested.get(to);
       if (!NAMED.includes(to)) {
         if (typist === undefined) violations.push(`${to} got it, and nobody asked for that`);
         const given = [...(approvedBy.get(to) ?? [])].filter((human) => human !== typist);
@@ -135,7 +135,7 @@ async function play(version: (typeof VERSIONS)[number], refusedFirst: readonly n
       case 'send': {
         const [to = '', by] = [ADDRESSES[command.to], SIGN_INS[command.who]!];
         const replaces = command.replaces === null ? undefined : ADDRESSES[command.replaces];
-        if (!asked.has(to)) asked.set(to, by.human);
+        if (!requested.has(to)) requested.set(to, by.human);
         const { waits } = await here.recipients.send(id, { to, replaces }, 'r', by.by);
         if (waits === null && replaces !== undefined) closed.add(replaces);
         return count(`send ${waits === null ? 'queued' : 'waits'}${replaces === undefined ? '' : ', replaces'}`);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { personOf, shellPerson } from '../../src/definitions/people.ts';
+import { resolvePerson, shellPerson } from '../../src/definitions/people.ts';
 import { loadReview } from '../../src/run/review/load-review.ts';
 import { TERMINAL_STATES, WAITING_STATES } from '../../src/run/run-record.ts';
 import { cases, within } from '../support/fuzz.ts';
@@ -191,7 +191,7 @@ async function play(playing: Playing, command: Command, life = processLife()): P
       if (state.content !== null) playing.seen.set(id, state.content);
       const by = signIn(command.who);
       if (command.do === 'append') {
-        const who = by.kind === 'shell' ? shellPerson(by.name) : personOf({ ...by, kind: by.kind }, PARSED_PEOPLE);
+        const who = by.kind === 'shell' ? shellPerson(by.name) : resolvePerson({ ...by, kind: by.kind }, PARSED_PEOPLE);
         const seq = state.seq + 1;
         const event = { type: 'approve', seq, at: here.clock.now(), by: who, content, reason: 'ok' } as const;
         if (state.seq > 0) await here.reviews.append(ref, seq, event);

@@ -61,7 +61,7 @@ describe('a run, from its definition to its receipts', () => {
       { config, env: { DEMO_API_KEY: key }, clock: systemClock, log: silentLog, workingDirectory: folder },
       directoryArchive(join(folder, 'archive')),
     );
-    ports = { ...(await inline.portsOf(report.settings)), ledger: memoryLedger(), render: pool.render };
+    ports = { ...(await inline.buildRunPorts(report.settings)), ledger: memoryLedger(), render: pool.render };
     close = () => inline.scope.close();
   });
   afterEach(async () => {
@@ -115,8 +115,8 @@ describe('a run, from its definition to its receipts', () => {
     const { outcome, events } = await go();
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(mail.messages().map(({ to }) => to)).toEqual([['head-of-compliance@acme.example'], ['mlro@acme.example']]);
-    const told = events.map(({ type }) => type).filter((type) => type !== 'timed' && type !== 'begun');
-    expect(told.filter((type, index, all) => type !== all[index - 1])).toEqual([
+    const reported = events.map(({ type }) => type).filter((type) => type !== 'timed' && type !== 'begun');
+    expect(reported.filter((type, index, all) => type !== all[index - 1])).toEqual([
       'planned',
       'fetched',
       'rendered',
@@ -293,7 +293,7 @@ describe('a run, from its definition to its receipts', () => {
         deliveries: [],
       };
       const { outcome } = await go(change, {
-        ports: { ...(await inline.portsOf(report.settings)), ledger: memoryLedger(), render: pool.render },
+        ports: { ...(await inline.buildRunPorts(report.settings)), ledger: memoryLedger(), render: pool.render },
       });
       expect(outcome).toMatchObject({ kind: 'done', value: { statuses: { breached: 1 } } });
       const { manifest } = (await archive.find(order(report.definition)))!;
@@ -306,20 +306,20 @@ describe('a run, from its definition to its receipts', () => {
 
   test('requests, renders and sends nothing when the same order runs again', async () => {
     await go();
-    const asked = sandbox.requests().length;
+    const requestCount = sandbox.requests().length;
     const { outcome, events } = await go();
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
-    expect(sandbox.requests()).toHaveLength(asked);
+    expect(sandbox.requests()).toHaveLength(requestCount);
     expect(mail.messages()).toHaveLength(2);
     expect(events.map(({ type }) => type)).toEqual(['begun', 'timed']);
   });
 
   test('fails without a call when the password of the workbook is missing', async () => {
-    const asked = sandbox.requests().length;
+    const requestCount = sandbox.requests().length;
     const outputs = [{ format: 'xlsx', password: { env: 'PACK_PASSWORD' } }] as const;
     const { outcome } = await go({ outputs: [...outputs], deliveries: [] });
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'config.secret_missing', where: 'PACK_PASSWORD' } });
-    expect(sandbox.requests()).toHaveLength(asked);
+    expect(sandbox.requests()).toHaveLength(requestCount);
   });
 
   test('encrypts a workbook that has a password, and writes the password to no file', async () => {
@@ -388,7 +388,7 @@ describe('a run, from its definition to its receipts', () => {
       kind: 'fail',
       error: { code: 'deliver.target_failed', retryable: true },
     });
-    const asked = sandbox.requests().length;
+    const requestCount = sandbox.requests().length;
     expect((await go({}, { ports: dead })).outcome).toMatchObject({
       kind: 'done',
       value: { state: 'partly_delivered' },
@@ -397,7 +397,7 @@ describe('a run, from its definition to its receipts', () => {
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done' } });
     expect(mail.messages()).toHaveLength(2);
     // Only what was missing is sent: nothing is requested or rendered again, and the directory is not written twice.
-    expect(sandbox.requests()).toHaveLength(asked);
+    expect(sandbox.requests()).toHaveLength(requestCount);
     expect(events.flatMap((event) => (event.type === 'delivered' ? event.target : []))).toEqual(['0-email', '0-email']);
     // Each event says how long the attempt took.
     expect(events.every((event) => event.type !== 'delivered' || (event.ms ?? -1) >= 0)).toBe(true);
@@ -430,8 +430,9 @@ describe('a run, from its definition to its receipts', () => {
   test('reads a new catalog for a group that was created after the catalog was read', async () => {
     const clock = manualClock(systemClock.now());
     const catalogs = memoryCatalogCache(clock);
-    const catalogsAsked = () => sandbox.requests().filter(({ path }) => path.endsWith('/analytics/metrics/')).length;
-    const before = catalogsAsked();
+    const countCatalogRequests = () =>
+      sandbox.requests().filter(({ path }) => path.endsWith('/analytics/metrics/')).length;
+    const before = countCatalogRequests();
     const filters = [{ dimension: 'profile.group', op: 'in' as const, values: ['Partners'] }];
     const [first] = report.definition.sections;
     const sections = [{ ...first, metrics: ['profiles.created'], filters, chart: undefined } as typeof first & object];
@@ -439,19 +440,19 @@ describe('a run, from its definition to its receipts', () => {
     const partners = () => go({ sections, deliveries: [] }, { ports: { catalogs } });
     // The catalog has just been requested: nothing newer is available.
     expect((await partners()).outcome).toMatchObject({ kind: 'fail', error: { code: 'plan.invalid' } });
-    expect(catalogsAsked() - before).toBe(1);
+    expect(countCatalogRequests() - before).toBe(1);
     clock.advance(RECENT_CATALOG_MAX_AGE_MS + 1);
     expect((await partners()).outcome).toMatchObject({ kind: 'done' });
-    expect(catalogsAsked() - before).toBe(2);
+    expect(countCatalogRequests() - before).toBe(2);
   });
 
   test('fails before a report is requested when the catalog does not know a metric', async () => {
-    const asked = () => sandbox.requests().filter(({ path }) => path.includes('/report/')).length;
-    const before = asked();
+    const countRequests = () => sandbox.requests().filter(({ path }) => path.includes('/report/')).length;
+    const before = countRequests();
     const [first, ...rest] = report.definition.sections;
     const sections = [{ ...first, metrics: ['profiles.creatde'] } as typeof first & object, ...rest];
     const { outcome } = await go({ sections });
     expect(outcome).toMatchObject({ kind: 'fail', error: { code: 'plan.invalid', retryable: false } });
-    expect(asked()).toBe(before);
+    expect(countRequests()).toBe(before);
   });
 });

@@ -62,7 +62,7 @@ describe('the definitions in jobs/', () => {
       observe: () => {},
       lastAttempt: true,
     };
-    const outcome = await run(order, context, await inline.portsOf(settings));
+    const outcome = await run(order, context, await inline.buildRunPorts(settings));
     expect(outcome).toMatchObject({ kind: 'done', value: { state: 'done', incomplete: [] } });
     if (outcome.kind !== 'done') return;
     const formats = new Set(outcome.value.files.map(({ format }) => format));

@@ -44,17 +44,21 @@ const step = fc.oneof(
 const ENDED: ReadonlySet<string> = new Set(['refused', 'unknown']);
 
 /** The recipients after a step. A step that is not possible changes nothing. */
-const changed = (to: Recipients, asked: { do: string; desk?: string; person?: string; from?: string; to?: string }) => {
+const changed = (
+  to: Recipients,
+  requested: { do: string; desk?: string; person?: string; from?: string; to?: string },
+) => {
   const next = new Map(Object.entries(to));
   const has = (name = '') => next.get(name) ?? [];
-  if (asked.do === 'add') next.set(asked.desk ?? '', [...new Set([...has(asked.desk), asked.person ?? ''])]);
-  if (asked.do === 'remove' && next.size > 1) next.delete(asked.desk ?? '');
-  const [moved] = has(asked.from);
-  if (asked.do === 'move' && moved !== undefined && asked.from !== asked.to) {
-    const left = has(asked.from).slice(1);
-    if (left.length === 0) next.delete(asked.from ?? '');
-    else next.set(asked.from ?? '', left);
-    next.set(asked.to ?? '', [...new Set([...has(asked.to), moved])]);
+  if (requested.do === 'add')
+    next.set(requested.desk ?? '', [...new Set([...has(requested.desk), requested.person ?? ''])]);
+  if (requested.do === 'remove' && next.size > 1) next.delete(requested.desk ?? '');
+  const [moved] = has(requested.from);
+  if (requested.do === 'move' && moved !== undefined && requested.from !== requested.to) {
+    const left = has(requested.from).slice(1);
+    if (left.length === 0) next.delete(requested.from ?? '');
+    else next.set(requested.from ?? '', left);
+    next.set(requested.to ?? '', [...new Set([...has(requested.to), moved])]);
   }
   return Object.fromEntries(next);
 };
@@ -152,26 +156,26 @@ test(
             }
           };
           const again = new Map<string, number>();
-          for (const asked of steps) {
-            const run = 'which' in asked ? runs[asked.which] : undefined;
-            if (asked.do === 'begin') {
+          for (const requested of steps) {
+            const run = 'which' in requested ? runs[requested.which] : undefined;
+            if (requested.do === 'begin') {
               if (runs.length === 3) continue;
               const slot = new Date(Date.UTC(2026, 8 + runs.length, 2, 7)).toISOString();
               const order = await harness.orderOf(currentDefinition(), slot, Date.parse(slot));
               runs.push(order);
-              await execute(order, asked.life);
-            } else if (asked.do === 'repeat') {
-              if (run !== undefined) await execute(run, asked.life);
-            } else if (asked.do === 'approve') {
+              await execute(order, requested.life);
+            } else if (requested.do === 'repeat') {
+              if (run !== undefined) await execute(run, requested.life);
+            } else if (requested.do === 'approve') {
               if (run !== undefined && isApproved) await approve(run);
-            } else if (asked.do === 'lose the ledger') {
+            } else if (requested.do === 'lose the ledger') {
               await forget();
-            } else if (asked.do === 'resend') {
+            } else if (requested.do === 'resend') {
               if (run === undefined) continue;
               clock.advance(11 * 60_000);
               await execute(run);
               const rows = (await ledger.list(run.id)).filter(({ state }) => ENDED.has(state));
-              const row = rows[asked.row % Math.max(1, rows.length)];
+              const row = rows[requested.row % Math.max(1, rows.length)];
               const value = DESKS.find((name) => row?.target === `0-email:${splitSlug(name)}`);
               if (row === undefined) continue;
               const decision = { to: 'pending', by: 'ops', reason: 'not in her mailbox', at: clock.now() } as const;
@@ -180,8 +184,8 @@ test(
               again.set(key, (again.get(key) ?? 0) + 1);
               seen.resent += 1;
             } else {
-              const next = changed(recipients, asked);
-              seen.moved += asked.do === 'move' && JSON.stringify(next) !== JSON.stringify(recipients) ? 1 : 0;
+              const next = changed(recipients, requested);
+              seen.moved += requested.do === 'move' && JSON.stringify(next) !== JSON.stringify(recipients) ? 1 : 0;
               recipients = next;
             }
           }

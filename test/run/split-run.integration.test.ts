@@ -119,7 +119,7 @@ describe('a report with split', () => {
     );
     await save('group one,one@acme.example');
     const { settings } = await load();
-    const made = await inline.portsOf(settings);
+    const made = await inline.buildRunPorts(settings);
     ports = { ...made, ledger: memoryLedger(), render: pool.render };
     const catalog = await made.client.catalog('current', new AbortController().signal);
     groups = catalog.dimensions.find(({ id }) => id === 'profile.group')?.values.map(({ value }) => value) ?? [];

@@ -62,18 +62,18 @@ describe('faults on demand', () => {
   it('hang: does not answer until the client gives up', async () => {
     const { sandbox, get } = await started({ faults: faults('hang:1') });
     const giveUp = new AbortController();
-    const asked = get('/api/orgs/', { signal: giveUp.signal });
+    const requested = get('/api/orgs/', { signal: giveUp.signal });
     const served = await get('/api/orgs/103/profiles/');
     await served.body.dump();
     expect(sandbox.requests().map(({ path }) => path)).toEqual(['/api/orgs/103/profiles/']);
     giveUp.abort();
-    await expect(asked).rejects.toThrow();
+    await expect(requested).rejects.toThrow();
   });
 
   it('hang: does not keep the sandbox from closing', async () => {
     const { sandbox, get } = await started({ faults: faults('hang') });
-    const asked = get();
-    const failed = expect(asked).rejects.toThrow();
+    const requested = get();
+    const failed = expect(requested).rejects.toThrow();
     await new Promise<void>((resolve) => setImmediate(resolve));
     await sandbox.close();
     open.length = 0;
@@ -122,7 +122,7 @@ describe('faults on demand', () => {
     const clock = manualClock(Date.parse('2026-04-08T08:30:00Z'));
     const { get } = await started({ clock, faults: faults('latency=900') });
     let answered = false;
-    const asked = get().then(async ({ statusCode, body }) => {
+    const requested = get().then(async ({ statusCode, body }) => {
       answered = true;
       await body.dump();
       return statusCode;
@@ -131,7 +131,7 @@ describe('faults on demand', () => {
     clock.advance(899);
     expect(answered).toBe(false);
     clock.advance(1);
-    expect(await asked).toBe(200);
+    expect(await requested).toBe(200);
   });
 
   it('clock: shifts the Date header and as_of by the given seconds', async () => {

@@ -15,10 +15,10 @@ const catalog = sandbox.world.tenants.get(103)!.catalog();
 /** The statuses of §7 with their codes, and the two that docs/internals/conformance.md adds. */
 const DOCUMENTED: Readonly<Record<string, number>> = { ...PROBLEM_CODES, not_found: 404, method_not_allowed: 405 };
 
-function expectProblem(asked: SandboxReply, what: unknown) {
-  const { status } = asked;
-  const context = JSON.stringify({ what, status, body: asked.body });
-  const body = problemSchema.parse(asked.body);
+function expectProblem(requested: SandboxReply, what: unknown) {
+  const { status } = requested;
+  const context = JSON.stringify({ what, status, body: requested.body });
+  const body = problemSchema.parse(requested.body);
   expect(DOCUMENTED[body.code ?? ''], context).toBe(status);
   expect(body.detail, context).toMatch(/\S/);
   expect(body.correlation_id, context).toMatch(/^[0-9a-f-]{36}$/);
@@ -27,7 +27,7 @@ function expectProblem(asked: SandboxReply, what: unknown) {
     expect(Object.keys(error).sort(), context).toEqual(['code', 'detail', 'metadata', 'pointer']);
     expect(error.pointer, context).toMatch(/^(|\/.*|\?ordering)$/s);
   }
-  if (status === 429) expect(Number(asked.headers.get('Retry-After')), context).toBeGreaterThan(0);
+  if (status === 429) expect(Number(requested.headers.get('Retry-After')), context).toBeGreaterThan(0);
 }
 
 const metricIds = Object.values(METRIC_IDS).flat();
@@ -119,9 +119,9 @@ const request = fc.record(
 );
 
 /** Checks the response to an accepted request against the rules of §2.7 and §2.8. */
-function expectRules(body: ReportRequest, asked: SandboxReply) {
+function expectRules(body: ReportRequest, requested: SandboxReply) {
   const context = JSON.stringify(body);
-  const answer = reportResponseSchema.parse(asked.body);
+  const answer = reportResponseSchema.parse(requested.body);
   const { meta, rows, columns, totals } = answer;
   expect(meta.row_count, context).toBe(rows.length);
   expect(rows.length, context).toBeLessThanOrEqual(body.limit ?? 5000);
@@ -147,10 +147,10 @@ describe('10,000 generated requests (§7)', () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(request, async (body) => {
-        const asked = await sandbox.report(body, { org: 103 });
-        if (asked.status !== 200) return expectProblem(asked, body);
+        const requested = await sandbox.report(body, { org: 103 });
+        if (requested.status !== 200) return expectProblem(requested, body);
         accepted++;
-        expectRules(reportRequestSchema.parse(JSON.parse(JSON.stringify(body))), asked);
+        expectRules(reportRequestSchema.parse(JSON.parse(JSON.stringify(body))), requested);
       }),
       cases(8000),
     );
@@ -161,11 +161,11 @@ describe('10,000 generated requests (§7)', () => {
   it('are answered as documented: bodies of any kind', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.json(), fc.string(), fc.string({ unit: 'binary' })), async (text) => {
-        const asked = await sandbox.send('POST', '/api/orgs/current/analytics/report/', {
+        const requested = await sandbox.send('POST', '/api/orgs/current/analytics/report/', {
           body: text,
           headers: { 'Content-Type': 'application/json' },
         });
-        expectProblem(asked, text);
+        expectProblem(requested, text);
       }),
       cases(1000),
     );
@@ -210,9 +210,9 @@ describe('10,000 generated requests (§7)', () => {
         const search = new URLSearchParams(
           Object.entries(query).map(([name, value]): [string, string] => [name, value ?? '']),
         );
-        const asked = await sandbox.send(method, `${path}?${search}`, { key: label });
-        if (asked.status !== 200) return expectProblem(asked, { path, query, method, label });
-        if (/(profiles|alerts|rfis|members|tags|addresses)\/$/.test(path)) pageSchema.parse(asked.body);
+        const requested = await sandbox.send(method, `${path}?${search}`, { key: label });
+        if (requested.status !== 200) return expectProblem(requested, { path, query, method, label });
+        if (/(profiles|alerts|rfis|members|tags|addresses)\/$/.test(path)) pageSchema.parse(requested.body);
       }),
       cases(2000),
     );
@@ -227,9 +227,9 @@ describe('10,000 generated requests (§7)', () => {
     );
     await fc.assert(
       fc.asyncProperty(header, async (authorization) => {
-        const asked = await sandbox.send('GET', '/api/orgs/', { headers: { Authorization: authorization } });
-        expect(asked.status).toBe(401);
-        expectProblem(asked, authorization);
+        const requested = await sandbox.send('GET', '/api/orgs/', { headers: { Authorization: authorization } });
+        expect(requested.status).toBe(401);
+        expectProblem(requested, authorization);
       }),
       cases(500),
     );

@@ -84,8 +84,8 @@ describe('pages (§2.3, §4)', () => {
     expect(count).toBe(counted);
   });
 
-  it.each(['0', '-1', 'two', '1.5', '99999', '1e1', ''])('answer 404 for page number %j', async (asked) => {
-    expect((await sandbox.get(`/api/orgs/103/profiles/?page=${asked}`)).status).toBe(404);
+  it.each(['0', '-1', 'two', '1.5', '99999', '1e1', ''])('answer 404 for page number %j', async (requested) => {
+    expect((await sandbox.get(`/api/orgs/103/profiles/?page=${requested}`)).status).toBe(404);
   });
 
   it('refuse an ordering that the list does not have', async () => {

@@ -6,11 +6,11 @@ const sandbox = inProcessSandbox({ now: Date.parse('2026-04-08T08:30:00Z') });
 
 /** Requests a report that must be refused, and returns its well-formed problem. */
 async function refused(body: unknown, status = 422) {
-  const asked = await sandbox.report(body);
-  expect(asked.status).toBe(status);
-  const problem = problemSchema.parse(asked.body);
+  const requested = await sandbox.report(body);
+  expect(requested.status).toBe(status);
+  const problem = problemSchema.parse(requested.body);
   expect(problem.detail).toMatch(/\S/);
-  expect(problem.correlation_id).toBe(asked.headers.get('X-Correlation-Id'));
+  expect(problem.correlation_id).toBe(requested.headers.get('X-Correlation-Id'));
   return problem;
 }
 const created = { metrics: ['profiles.created'] };
@@ -84,8 +84,8 @@ describe('refused reports, row by row of §7', () => {
     });
     // An organization without adverse media does not accept it as a value.
     const adverse = { dimension: 'hit.kind', op: 'eq', values: ['adverse_media'] };
-    const asked = await sandbox.report({ metrics: ['screening.hits'], filters: [adverse] }, { org: 102 });
-    expect(asked.body).toMatchObject({ code: 'analytics.invalid_filter' });
+    const requested = await sandbox.report({ metrics: ['screening.hits'], filters: [adverse] }, { org: 102 });
+    expect(requested.body).toMatchObject({ code: 'analytics.invalid_filter' });
   });
 
   it('analytics.range_too_large: more than 366 days', async () => {

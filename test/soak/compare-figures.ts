@@ -54,9 +54,9 @@ export async function figuresOf(
             ? filtersOf(org, versionOf(manifest))
             : [];
       const question = JSON.stringify({ metrics: METRICS, time: { from, to, timezone }, filters });
-      const asked = `${org.service} ${question}`;
-      const right = answers.get(asked) ?? (await answerOf(reference, org, question));
-      answers.set(asked, right);
+      const requested = `${org.service} ${question}`;
+      const right = answers.get(requested) ?? (await answerOf(reference, org, question));
+      answers.set(requested, right);
       const place = desk === undefined ? '' : `${desk.slug}/`;
       const file = manifest.files.find((one) => one.name.startsWith(place) && one.name.endsWith(' figures.csv'))?.name;
       const bytes = file === undefined ? undefined : await runFiles.get(`files/${file}`);

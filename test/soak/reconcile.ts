@@ -196,7 +196,7 @@ export function reconcile(facts: Facts): CheckResult[] {
       .filter(([, count]) => count > 1)
       .map(([to, count]) => `${nameOf(run)} run ${run.record.id}: ${count} to ${to}`),
   );
-  const unasked = runs.flatMap((run) => {
+  const unrequested = runs.flatMap((run) => {
     const known = new Map(run.rows.map((row) => [row.recipient, row.state]));
     return [...run.mails.keys()]
       .filter((to) => !['sent', 'unknown'].includes(known.get(to) ?? ''))
@@ -242,7 +242,7 @@ export function reconcile(facts: Facts): CheckResult[] {
       undone.map(({ row }) => formatRow(row)),
     ),
     most('sent twice', twice),
-    most('received, but unknown to the ledger', unasked),
+    most('received, but unknown to the ledger', unrequested),
     most('received by the wrong organization', facts.misdelivered),
     most('received by the wrong desk', facts.misdealt),
     most('figures that differ from the service', facts.figures.wrong),

@@ -30,7 +30,7 @@ export { NO_AUDIT };
 import { fake } from './fake.ts';
 import { partsOver } from './features.ts';
 import { loadedJobs } from './loaded-jobs.ts';
-import { aDoor } from './page-auth.ts';
+import { createPageAuth } from './page-auth.ts';
 
 /** An empty archive. */
 export const NO_PACKS: RunFileReader = {
@@ -156,7 +156,7 @@ export function createTestAdmin(
 ): AdminApp {
   const ports = accessPorts({ clock: { ...systemClock, ...clock }, ...given });
   return createAdminApp({
-    auth: aDoor(entries, { clock, log }),
+    auth: createPageAuth(entries, { clock, log }),
     access: (principal) => createAccess(ports, principal),
     streams: createStreamLimiter(),
     parts: partsOver(ports),

@@ -83,8 +83,8 @@ export async function contractOf(app: AdminApp): Promise<ApiContract> {
         .filter(({ pattern }) => pattern.test(pathname))
         .sort((a, b) => b.path.length - a.path.length)[0];
       if (path === undefined) return isProblem(response, body, 401, 403, 404, 413, 415, 421, 429);
-      const asked = method === 'HEAD' ? 'GET' : method;
-      const operation = operations.find((one) => one.path === path.path && one.method === asked);
+      const requested = method === 'HEAD' ? 'GET' : method;
+      const operation = operations.find((one) => one.path === path.path && one.method === requested);
       if (operation === undefined) return isProblem(response, body, 401, 403, 405, 413, 415, 421, 429);
       const declared = operation.responses[response.status];
       if (declared === undefined) return `${response.status} is not declared`;
@@ -93,11 +93,11 @@ export async function contractOf(app: AdminApp): Promise<ApiContract> {
       const meant = types.includes(type) ? type : types.find((one) => one === 'application/octet-stream');
       if (types.length > 0 && meant === undefined) return `"${type}" is not declared for ${response.status}`;
       if (meant?.endsWith('json') && method !== 'HEAD') {
-        const [at, of, media] = [String(response.status), asked.toLowerCase(), meant];
+        const [at, of, media] = [String(response.status), requested.toLowerCase(), meant];
         const judge = schemaAt('paths', path.path, of, 'responses', at, 'content', media, 'schema');
         if (!judge(JSON.parse(body))) return `${response.status}: ${ajv.errorsText(judge.errors)}`;
       }
-      met.add(`${asked} ${path.path} ${response.status}`);
+      met.add(`${requested} ${path.path} ${response.status}`);
       return undefined;
     },
   };

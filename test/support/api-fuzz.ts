@@ -62,7 +62,7 @@ const MOST_MS = 300_000;
 
 const log = recordingLog();
 const clock = manualClock(NOW);
-let bench: QueueHarness;
+let harness: QueueHarness;
 let desk: DecisionHarness;
 let root: string;
 let app: AdminApp;
@@ -85,13 +85,13 @@ async function setUp(): Promise<void> {
   ids.correction.length = 0;
   ids.selection.length = 0;
   root = await mkdtemp(join(tmpdir(), 'docket-api-fuzz-'));
-  bench = await openQueueHarness(clock);
-  desk = decisionHarness(bench);
+  harness = await openQueueHarness(clock);
+  desk = decisionHarness(harness);
   const storage = directoryStorage(root);
   const archive = createArchive(storage, clock);
-  const reviewed = fuzzedReviews({ bench, desk, storage, archive, clock, log });
+  const reviewed = fuzzedReviews({ harness, desk, storage, archive, clock, log });
   ({ contentOf } = reviewed);
-  const pauses = redisPauses(bench.producer, bench);
+  const pauses = redisPauses(harness.producer, harness);
   for (const org of ORGS) {
     const word = canary(org);
     for (const [index, state] of RUN_STATES.entries()) {
@@ -100,7 +100,7 @@ async function setUp(): Promise<void> {
       const { id, deliveries } = await desk.ended(state, rows, order);
       ids.run.push(id);
       ids.delivery.push(...deliveries);
-      await bench.runs.update(id, { error: { code: 'run.incomplete', message: word } });
+      await harness.runs.update(id, { error: { code: 'run.incomplete', message: word } });
       const row = { id: deliveryId(id, '1-email', word), run: id, org, report: 'weekly', target: '1-email' };
       await desk.ledger.open({ ...row, recipient: `${word}@${org}.example` }, 1);
       if (state !== 'done') continue;
@@ -126,8 +126,8 @@ async function setUp(): Promise<void> {
     }),
   );
   const jobs = loadedJobs(...reports);
-  const audit = redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log });
-  const stores = { runs: bench.runs, ledger: desk.ledger, redis: bench.producer, prefix: bench.prefix, clock };
+  const audit = redisAuditLog(harness.producer, { prefix: harness.prefix, clock, log });
+  const stores = { runs: harness.runs, ledger: desk.ledger, redis: harness.producer, prefix: harness.prefix, clock };
   const selections = createSelectionService(stores, desk.decisions);
   for (const org of ORGS) {
     const { digest } = await selections.preview({ action: 'cancel', filter: { org } }, '*');
@@ -135,7 +135,7 @@ async function setUp(): Promise<void> {
   }
   // Checks permissions like the real service. Which messages it sends, and to whom, is covered by a model test.
   const added = async (run: string, recipient: string): Promise<AddedDelivery> => {
-    const record = await bench.runs.get(run);
+    const record = await harness.runs.get(run);
     if (record === undefined) throw new Error(`no run ${run}`);
     const { org, report } = record;
     const of = { id: deliveryId(run, '1-email', recipient), run, org, report, target: '1-email', recipient };
@@ -150,12 +150,12 @@ async function setUp(): Promise<void> {
         proposals: async () => [],
         decide: (run) => added(run, 'approved@acme.example'),
       },
-      queue: bench.queue,
-      denials: sharedDenials(bench.producer, archivedDenials(storage), { prefix: bench.prefix, clock }),
-      switches: sharedSwitches(bench.producer, archivedSwitches(storage), { prefix: bench.prefix, clock }),
-      trigger: bench.trigger,
-      runs: bench.runs,
-      live: redisLiveProgress(bench.producer, bench),
+      queue: harness.queue,
+      denials: sharedDenials(harness.producer, archivedDenials(storage), { prefix: harness.prefix, clock }),
+      switches: sharedSwitches(harness.producer, archivedSwitches(storage), { prefix: harness.prefix, clock }),
+      trigger: harness.trigger,
+      runs: harness.runs,
+      live: redisLiveProgress(harness.producer, harness),
       decisions: desk.decisions,
       ledger: desk.ledger,
       selections,
@@ -180,7 +180,7 @@ async function setUp(): Promise<void> {
 }
 
 async function tearDown(): Promise<void> {
-  await bench.close();
+  await harness.close();
   await rm(root, { recursive: true, force: true });
 }
 
@@ -439,9 +439,9 @@ export function fuzzApi(
           const text = await textOf(response);
           seen.add(response.status);
           expect(response.status, `${text} ${JSON.stringify(log.lines.at(-1))}`).toBeLessThan(500);
-          const told = `${text}\n${JSON.stringify(Object.fromEntries(response.headers))}`;
-          expect(told).not.toMatch(/\n\s+at |node_modules|\.ts:\d|TypeError|ZodError|ReplyError/);
-          for (const org of HIDDEN[as]) expect(told).not.toContain(canary(org));
+          const reported = `${text}\n${JSON.stringify(Object.fromEntries(response.headers))}`;
+          expect(reported).not.toMatch(/\n\s+at |node_modules|\.ts:\d|TypeError|ZodError|ReplyError/);
+          for (const org of HIDDEN[as]) expect(reported).not.toContain(canary(org));
           expect(contract.fault(method, url, response, text)).toBeUndefined();
         }),
         { ...cases(REQUESTS), interruptAfterTimeLimit: MOST_MS, markInterruptAsFailure: true },

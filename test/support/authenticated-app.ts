@@ -10,7 +10,7 @@ import type { RedisClient } from '../../src/redis/client.ts';
 import type { AuditEntry, AuditLog } from '../../src/services/audit-log.ts';
 import { fake } from './fake.ts';
 import { type ManualClock, manualClock } from './manual-clock.ts';
-import { aDoor } from './page-auth.ts';
+import { createPageAuth } from './page-auth.ts';
 import { recordingLog } from './queue-harness.ts';
 
 /** A token with a role and organizations, and its entry in the token file. */
@@ -38,15 +38,15 @@ export function openAuthApp(
   },
 ) {
   const log = recordingLog();
-  const told: AuditEntry[] = [];
+  const reported: AuditEntry[] = [];
   const list = proxies === '' ? undefined : parseAddressList(proxies);
   if (list !== undefined && !('has' in list)) throw new Error(`${list.got} is no address`);
-  const base = aDoor([], { clock, log }, { ...(list === undefined ? {} : { proxies: list }), names });
+  const base = createPageAuth([], { clock, log }, { ...(list === undefined ? {} : { proxies: list }), names });
   const tokens = createTokenVerifier(
     async () => entries(),
     () => clock.now(),
   );
-  const audit = fake<AuditLog>({ record: async (entry) => void told.push(entry) });
+  const audit = fake<AuditLog>({ record: async (entry) => void reported.push(entry) });
   const sessions = redisSessions({ redis, prefix, tokens, loginThrottle: base.loginThrottle, audit, clock });
   const authApp: PageAuth = { ...base, tokens, sessions, ...change };
 
@@ -77,7 +77,7 @@ export function openAuthApp(
   });
   app.route('/page', page);
 
-  return { app, log, told, clock, sessions };
+  return { app, log, told: reported, clock, sessions };
 }
 
 export type AuthApp = ReturnType<typeof openAuthApp>;

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { inflateSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { bucketsOf, previousPeriod } from '../../src/plan/buckets.ts';
+import { buildBuckets, previousPeriod } from '../../src/plan/buckets.ts';
 import { filesBelow } from './canary.ts';
 import { program } from './debian.ts';
 import { type Behaviour, json } from './hostile-server.ts';
@@ -124,8 +124,9 @@ function answerTo(
         of !== dimension || values.includes(value) !== (op === 'neq' || op === 'not_in'),
     );
   const desks = dimensions.includes(SPLIT_BY) ? DESKS.filter((n) => n !== 5 && allowed(SPLIT_BY, named(n))) : [0];
-  const buckets = time.granularity === undefined ? [null] : bucketsOf(time, time.granularity).map(({ label }) => label);
-  const before = time.granularity === undefined ? 1 : bucketsOf(previousPeriod(time), time.granularity).length;
+  const buckets =
+    time.granularity === undefined ? [null] : buildBuckets(time, time.granularity).map(({ label }) => label);
+  const before = time.granularity === undefined ? 1 : buildBuckets(previousPeriod(time), time.granularity).length;
   const figure = (desk: number, seed: number) =>
     (desk === 0 ? 900_000 : 400_000 + desk * 10_000) + ((seed * 7919) % 9_000) + more(desk);
   const figures = (desk: number, seed: number) =>

@@ -189,7 +189,7 @@ export async function correctionsHarness(
       ...deployment,
       service,
       index,
-      checkPortsOf: inline.portsOf,
+      buildCheckPorts: inline.buildRunPorts,
       notify: async ({ id }) => notified.push(id) > 0,
       signal: stopping.signal,
       ...change,
@@ -205,7 +205,7 @@ export async function correctionsHarness(
       observe: () => {},
       lastAttempt: true,
     };
-    return run(order, context, { ...(await inline.portsOf(now)), render, ...change });
+    return run(order, context, { ...(await inline.buildRunPorts(now)), render, ...change });
   };
 
   /** Approves the content of a run and executes the run again. */

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { Archive, PublishedRun } from '../../src/deliver/archive/archive.ts';
 import type { ArchiveStorage, RunRef } from '../../src/deliver/archive/storage/archive-storage.ts';
-import { denyListOf, NOBODY_DENIED } from '../../src/deliver/denials/deny-list.ts';
+import { buildDenyList, NOBODY_DENIED } from '../../src/deliver/denials/deny-list.ts';
 import type { Denials } from '../../src/deliver/denials/shared-denials.ts';
 import { deliveryId, type Ledger, type NewDelivery } from '../../src/deliver/ledger/ledger.ts';
 import { redisLedger } from '../../src/deliver/ledger/redis-ledger.ts';
@@ -50,7 +50,7 @@ export const NEVER_STOPPED = fake<Switches>({
   isHeld: async () => false,
 });
 
-export const NOBODY_IS_DENIED = fake<Denials>({ list: async () => denyListOf(NOBODY_DENIED) });
+export const NOBODY_IS_DENIED = fake<Denials>({ list: async () => buildDenyList(NOBODY_DENIED) });
 
 /** An archive without reviews and runs. */
 const NO_EVENTS = fake<Reviews>({ events: async () => [] });
@@ -73,15 +73,15 @@ export interface DecisionHarness {
 
 /** Decisions with the harness's Redis. The archive only records what should be stored. */
 export function decisionHarness(
-  bench: QueueHarness,
+  harness: QueueHarness,
   {
     log = silentLog,
     reviews = NO_EVENTS,
     audit = NO_AUDIT,
   }: Partial<Pick<Deployment, 'log' | 'reviews' | 'audit'>> = {},
 ): DecisionHarness {
-  const ledger = redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 30 });
-  const noticeOutbox = redisNoticeOutbox(bench.producer, { prefix: bench.prefix });
+  const ledger = redisLedger(harness.producer, { prefix: `${harness.prefix}:`, ttlDays: 30 });
+  const noticeOutbox = redisNoticeOutbox(harness.producer, { prefix: harness.prefix });
   const gone = new Set<string>();
   const kept: string[] = [];
   const published = async ({ id }: RunRef) => (gone.has(id) ? undefined : fake<PublishedRun>({ folder: id }));
@@ -96,7 +96,7 @@ export function decisionHarness(
     putRelease: async (run, { by, reason }) =>
       void kept.push(`${(run as PublishedRun).folder} released ${by} ${reason}`),
   });
-  const { runs, queue } = bench;
+  const { runs, queue } = harness;
   const stores = { runs, queue, ledger, denials: NOBODY_IS_DENIED, noticeOutbox, archive, storage: NO_RUNS, reviews };
   return {
     decisions: createDecisionService(fake({ ...stores, audit, clock: systemClock, log })),

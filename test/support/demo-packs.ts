@@ -91,11 +91,11 @@ export async function openDemoPacks(folder: string): Promise<DemoPacks> {
       const definition = { ...own, ...change };
       const archive = inlineArchive(join(folder, name));
       const context = { config, env: { DEMO_API_KEY: key }, clock, log: silentLog, workingDirectory: folder };
-      const { portsOf, scope } = await composeInline(context, archive);
+      const { buildRunPorts, scope } = await composeInline(context, archive);
       try {
         let made: { readonly dataset: Dataset; readonly rendered: Rendered } | undefined;
         const ports = {
-          ...(await portsOf(settings)),
+          ...(await buildRunPorts(settings)),
           budget,
           readings: findSampleReadings({ settings, key: 'acme', now: DEMO_AT }),
           render: async (request: RenderRequest, signal: AbortSignal) => {

@@ -23,9 +23,9 @@ const httpPeer = async (
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString('utf8');
-    const told = answer(request, body);
-    if (told === undefined) return canaryService(() => {})(request, response, body);
-    response.writeHead(told.status, told.headers).end(told.body);
+    const reported = answer(request, body);
+    if (reported === undefined) return canaryService(() => {})(request, response, body);
+    response.writeHead(reported.status, reported.headers).end(reported.body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

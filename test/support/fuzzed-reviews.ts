@@ -22,14 +22,14 @@ import { definitionOf, settingsOf } from './reports.ts';
 
 /** Reviews and corrections in the archive of a harness. */
 export function fuzzedReviews({
-  bench,
+  harness,
   desk,
   storage,
   archive,
   clock,
   log,
 }: {
-  readonly bench: QueueHarness;
+  readonly harness: QueueHarness;
   readonly desk: DecisionHarness;
   readonly storage: ArchiveStorage;
   readonly archive: Archive;
@@ -38,10 +38,10 @@ export function fuzzedReviews({
 }) {
   const reviews = createReviewArchive(storage, reviewEventSchema);
   const corrections = correctionArchive(storage);
-  const stored = { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema };
-  const definitions = definitionStore(bench.producer, stored);
+  const stored = { prefix: harness.prefix, keepDays: 30, reportSchema: reportFileSchema };
+  const definitions = definitionStore(harness.producer, stored);
   const deployment = fake<Deployment>({
-    ...{ runs: bench.runs, queue: bench.queue, ledger: desk.ledger, definitions },
+    ...{ runs: harness.runs, queue: harness.queue, ledger: desk.ledger, definitions },
     switches: NEVER_STOPPED,
     denials: NOBODY_IS_DENIED,
     ...{ reviews, corrections, archive, audit: NO_AUDIT, orgs: () => new Map(), clock, log },

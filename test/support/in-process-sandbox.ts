@@ -42,9 +42,9 @@ export function inProcessSandbox(options: SandboxOptions = {}) {
     report,
     /** Fetches a report that must succeed. Throws the problem otherwise. */
     async answered(body: unknown, more: { org?: number | string; key?: string } = {}): Promise<ReportResponse> {
-      const asked = await report(body, more);
-      if (asked.status !== 200) throw new Error(`${asked.status} ${JSON.stringify(asked.body)}`);
-      return reportResponseSchema.parse(asked.body);
+      const requested = await report(body, more);
+      if (requested.status !== 200) throw new Error(`${requested.status} ${JSON.stringify(requested.body)}`);
+      return reportResponseSchema.parse(requested.body);
     },
   };
 }

@@ -16,7 +16,7 @@ export function manualClock(start: number): ManualClock {
   let now = start;
   let monotonic = 1_000_000;
   let sleepers: { ms: number; at: number; wake: () => void }[] = [];
-  let told: { ms: number | undefined; tell: () => void }[] = [];
+  let reported: { ms: number | undefined; tell: () => void }[] = [];
   const move = (to: number) => {
     // A wall clock can be set back, the monotonic clock cannot.
     monotonic += Math.max(0, to - now);
@@ -45,8 +45,8 @@ export function manualClock(start: number): ManualClock {
         };
         sleepers.push(sleeper);
         signal?.addEventListener('abort', aborted);
-        const hear = told.filter((one) => one.ms === undefined || one.ms === ms);
-        told = told.filter((one) => !hear.includes(one));
+        const hear = reported.filter((one) => one.ms === undefined || one.ms === ms);
+        reported = reported.filter((one) => !hear.includes(one));
         for (const { tell } of hear) tell();
       }),
     advance: (ms) => move(now + ms),
@@ -57,7 +57,7 @@ export function manualClock(start: number): ManualClock {
     slept: (ms) =>
       sleepers.some((sleeper) => ms === undefined || sleeper.ms === ms)
         ? Promise.resolve()
-        : new Promise((tell) => (told = [...told, { ms, tell }])),
+        : new Promise((tell) => (reported = [...reported, { ms, tell }])),
   };
 }
 

@@ -7,14 +7,14 @@ import { createTokenVerifier, type Principal, type TokenEntry } from '../../src/
 import type { Env } from '../../src/admin/hono-env.ts';
 import { addPage } from '../../src/admin/page/page.tsx';
 import type { AdminPart } from '../../src/admin/part.ts';
-import { problemOf } from '../../src/admin/problem.ts';
+import { toProblemResponse } from '../../src/admin/problem.ts';
 import { toDocketError } from '../../src/base/error.ts';
 import type { RedisClient } from '../../src/redis/client.ts';
 import { accessPorts, NO_AUDIT } from './admin.ts';
 import { cookieClient } from './authenticated-app.ts';
 import { partsOver } from './features.ts';
 import { manualClock } from './manual-clock.ts';
-import { aDoor } from './page-auth.ts';
+import { createPageAuth } from './page-auth.ts';
 import { NOW, sampleAccess } from './page-data.ts';
 import { recordingLog } from './queue-harness.ts';
 
@@ -27,7 +27,7 @@ export function openPage(
 ) {
   const clock = manualClock(NOW);
   const log = recordingLog();
-  const base = aDoor([], { clock, log });
+  const base = createPageAuth([], { clock, log });
   const tokens = createTokenVerifier(
     async () => entries,
     () => clock.now(),
@@ -42,7 +42,7 @@ export function openPage(
     clock,
     parts,
   });
-  app.onError((thrown) => problemOf(toDocketError(thrown)));
+  app.onError((thrown) => toProblemResponse(toDocketError(thrown)));
 
   const visit = async (token: string) => {
     const browser = cookieClient({ app });

@@ -17,7 +17,7 @@ const NO_SESSIONS: Sessions = {
 };
 
 /** Authentication that accepts these tokens. */
-export const aDoor = (
+export const createPageAuth = (
   entries: readonly TokenEntry[],
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   change: Partial<PageAuth> = {},

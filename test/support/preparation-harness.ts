@@ -90,16 +90,16 @@ export async function preparationHarness(
   const stop = new AbortController();
   const paused = new Map<string, unknown>();
   const active = () => new Map([['acme/weekly', definition.digest]]);
-  const portsOf = async () => ({ ...(await inline.portsOf(settings)), responses: store });
+  const buildRunPorts = async () => ({ ...(await inline.buildRunPorts(settings)), responses: store });
   const process = (change: Partial<PreparationRoundPorts> = {}) =>
     createPreparationRounds({
       index,
       reports: () => [{ definition, settings }],
       activeDigests: async () => active(),
       paused: async () => paused,
-      keyOf: async () => (await inline.portsOf(settings)).key,
+      keyOf: async () => (await inline.buildRunPorts(settings)).key,
       settingsNow: () => settings,
-      preparePortsOf: portsOf,
+      buildPreparePorts: buildRunPorts,
       clock,
       log,
       signal: stop.signal,
@@ -119,7 +119,7 @@ export async function preparationHarness(
     paused,
     logged,
     process,
-    portsOf,
+    buildRunPorts,
     rounds,
     calls,
     catalogs,
@@ -149,7 +149,7 @@ export async function preparationHarness(
         signal: stop.signal,
         observe: (event: RunEvent) => void events.push(event),
       };
-      const ports = { ...(await inline.portsOf(settings)), render, responses: store };
+      const ports = { ...(await inline.buildRunPorts(settings)), render, responses: store };
       const outcome = await run(order, { ...context, lastAttempt: true, fresh: true }, ports);
       if (outcome.kind !== 'done') throw new Error(JSON.stringify(outcome));
       const published = await archive.find(order);

@@ -243,17 +243,17 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
     const [, asked = '', ...rest] = pathname.split('/').map(decodeURIComponent);
     const slow = state.delayMs;
     if (slow > 0) await new Promise((resolve) => setTimeout(resolve, slow));
-    const told: S3Request = {
+    const reported: S3Request = {
       method: request.method ?? '',
       key: rest.join('/'),
       query: searchParams,
       headers: request.headers,
     };
-    state.requests.push(told);
+    state.requests.push(reported);
     const wrong = signatureFault(request, body, state.now()) ?? (asked === bucket ? undefined : 'NoSuchBucket');
     if (wrong !== undefined) return refuse(response, STATUS[wrong] ?? 400, wrong);
-    const fault = state.fault(told);
-    const done = fault?.when === 'before' ? undefined : carryOut(told, body);
+    const fault = state.fault(reported);
+    const done = fault?.when === 'before' ? undefined : carryOut(reported, body);
     if (fault !== undefined) {
       if (fault.how === 'reset') return void request.socket.resetAndDestroy();
       if (fault.how === 'close') return void request.socket.end();

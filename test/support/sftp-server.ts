@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import ssh2, { type SFTPWrapper } from 'ssh2';
-import { fingerprintOf } from '../../src/deliver/targets/sftp/host-key.ts';
+import { computeFingerprint } from '../../src/deliver/targets/sftp/host-key.ts';
 
 export type SftpStep = 'open' | 'write' | 'read' | 'close' | 'stat' | 'list' | 'rename' | 'remove' | 'mkdir';
 
@@ -46,7 +46,7 @@ export async function sftpServer(
   const publicKey = parsed.getPublicSSH();
   const state = {
     port: 0,
-    fingerprint: fingerprintOf(publicKey),
+    fingerprint: computeFingerprint(publicKey),
     hostKey: `sftp.example ${KEYS.public.split(' ').slice(0, 2).join(' ')}`,
     files: new Map(),
     folders: new Set(['in']),

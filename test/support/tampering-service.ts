@@ -46,7 +46,7 @@ export async function tamperingService(service: string | (() => string)): Promis
       return;
     }
     const base = typeof service === 'string' ? service : service();
-    const asked = await fetch(`${base}${request.url}`, {
+    const requested = await fetch(`${base}${request.url}`, {
       method: request.method ?? 'GET',
       headers: {
         authorization: request.headers.authorization ?? '',
@@ -55,14 +55,14 @@ export async function tamperingService(service: string | (() => string)): Promis
       ...(text === '' ? {} : { body: text }),
     });
     // The original response, which the sandbox's tests check against the contract.
-    const body = JSON.parse(await asked.text());
+    const body = JSON.parse(await requested.text());
     const path = request.url ?? '';
-    if (asked.status === 200) {
+    if (requested.status === 200) {
       if (path.includes('/analytics/report/')) lies.report?.(body, JSON.parse(text));
       else if (path.includes('/analytics/metrics/')) lies.catalog?.(body);
       else if (path.includes('/profiles/')) lies.list?.(body, new URL(path, base));
     }
-    response.writeHead(asked.status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    response.writeHead(requested.status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   return {
     url: server.url,

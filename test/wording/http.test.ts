@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AdminServices } from '../../src/admin/access/services.ts';
 import { newToken, type TokenEntry } from '../../src/admin/auth/tokens.ts';
-import { problemOf, REQUEST_PROBLEMS } from '../../src/admin/problem.ts';
+import { REQUEST_PROBLEMS, toProblemResponse } from '../../src/admin/problem.ts';
 import { DocketError, ERRORS, type ErrorCode } from '../../src/base/error.ts';
 import { runNotFoundError } from '../../src/run/run-record.ts';
 import { createTestAdmin } from '../support/admin.ts';
@@ -96,7 +96,7 @@ test('the problem documents of the HTTP API equal the recorded ones', async () =
   const titles = Object.entries(REQUEST_PROBLEMS).map(([code, { status, title }]) => `${code} ${status} ${title}`);
   for (const code of Object.keys(ERRORS) as ErrorCode[]) {
     if (code in REQUEST_PROBLEMS) continue;
-    const body = (await problemOf(new DocketError(code, 'What is wrong.')).json()) as Record<string, unknown>;
+    const body = (await toProblemResponse(new DocketError(code, 'What is wrong.')).json()) as Record<string, unknown>;
     titles.push(`${code} ${body.status} ${body.title}`);
   }
   const text = `${parts.join('\n\n')}\n\nTitles by code\n${titles.sort().join('\n')}\n`;

@@ -1,5 +1,5 @@
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { type Slot, timetableOf } from '../../definitions/schedules/slots.ts';
+import { buildTimetable, type Slot } from '../../definitions/schedules/slots.ts';
 import { groupByTimetable, slotFinder, type TimetableGroup } from '../../definitions/schedules/upcoming-slots.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
@@ -23,7 +23,7 @@ export function reportSlotFinder(): FindReportSlots {
   let grouped: { readonly jobs: Definitions; readonly groups: readonly TimetableGroup<Scheduled>[] } | undefined;
   return async (jobs, which, span) => {
     // `jobs` is a new object only when definitions are loaded again.
-    if (grouped?.jobs !== jobs) grouped = { jobs, groups: groupByTimetable(scheduledOf(jobs)) };
+    if (grouped?.jobs !== jobs) grouped = { jobs, groups: groupByTimetable(iterateTimetables(jobs)) };
     const groups = grouped.groups.flatMap(({ reports, ...group }) => {
       const chosen = reports.filter(({ definition }) => which(definition));
       return chosen.length === 0 ? [] : { ...group, reports: chosen };
@@ -32,9 +32,9 @@ export function reportSlotFinder(): FindReportSlots {
   };
 }
 
-function* scheduledOf(jobs: Definitions) {
+function* iterateTimetables(jobs: Definitions) {
   for (const definition of jobs.reports.values()) {
     const settings = jobs.orgs.get(definition.org);
-    if (settings !== undefined) yield [{ definition, settings }, timetableOf(definition, settings)] as const;
+    if (settings !== undefined) yield [{ definition, settings }, buildTimetable(definition, settings)] as const;
   }
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { comparePositions, type Diagnostic, formatDiagnostic } from '../../definitions/diagnostics/diagnostic.ts';
 import { type Definitions, reportDiagnostics } from '../../definitions/load/load-definitions.ts';
-import { type Period, periodOf } from '../../definitions/periods/period.ts';
+import { type Period, resolveReportPeriod } from '../../definitions/periods/period.ts';
 import { formatSchedule, type SlotView, slotSchema, slotView } from '../../definitions/schedules/slot-view.ts';
-import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
+import { buildTimetable, nextReportSlots } from '../../definitions/schedules/slots.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
 import type { TemplateView } from '../../definitions/schema/template-view.ts';
 import { ID_PATTERN } from '../../definitions/schema/values/primitives.ts';
@@ -11,7 +11,7 @@ import type { Pause } from '../../queue/schedules/pauses.ts';
 import type { RunRecord } from '../../run/run-record.ts';
 import { currentReport, isOrganization } from '../../services/definitions/current-report.ts';
 import { outlineReport, type ReportOutline, scheduleWords } from '../../services/definitions/report-outline.ts';
-import { matchReports, wordsOf } from '../../services/listings/match-reports.ts';
+import { matchReports, splitWords } from '../../services/listings/match-reports.ts';
 import { pauseSchedules, resumeSchedules } from '../../services/runs/pause-schedules.ts';
 import { canSee, type Principal } from '../auth/tokens.ts';
 import { assertOperator, assertVisible, auditActor, notFoundError } from './guards.ts';
@@ -135,7 +135,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
     if (current.version === undefined && current.faults.length === 0) throw notFoundError();
     return current;
   };
-  const entryOf = async (org: string, report: string, paused: readonly Pause[]): Promise<ReportEntry> => {
+  const buildReportEntry = async (org: string, report: string, paused: readonly Pause[]): Promise<ReportEntry> => {
     const [{ version, faults }, [last]] = await Promise.all([
       currentReport(services, org, report),
       services.runs.list({ org, report, limit: 1 }),
@@ -146,7 +146,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       title: version?.definition.title ?? report,
       schedules: version?.definition.schedule.map(formatSchedule) ?? [],
       scheduleWords: version?.definition.schedule.map(scheduleWords) ?? [],
-      pause: pauseOf(paused, org, report) ?? pauseOf(paused, org, null),
+      pause: findPause(paused, org, report) ?? findPause(paused, org, null),
       faults,
       last: last ?? null,
     };
@@ -160,7 +160,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       const loaded = jobs();
       const paused = await pauses.list();
       const counts = new Map<string, number>();
-      for (const name of reportNames(loaded)) counts.set(orgOf(name), (counts.get(orgOf(name)) ?? 0) + 1);
+      for (const name of reportNames(loaded)) counts.set(parseOrg(name), (counts.get(parseOrg(name)) ?? 0) + 1);
       return organizationNames(loaded)
         .filter((org) => canSee(principal, org))
         .map((org) => {
@@ -170,7 +170,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
             name: settings?.name ?? org,
             timezone: settings?.timezone ?? null,
             reports: counts.get(org) ?? 0,
-            pause: pauseOf(paused, org, null),
+            pause: findPause(paused, org, null),
           };
         });
     },
@@ -186,10 +186,10 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       const matching =
         match === undefined
           ? undefined
-          : new Set(matchReports(wordsOf(match), loaded, []).map((found) => `${found.org}/${found.report}`));
+          : new Set(matchReports(splitWords(match), loaded, []).map((found) => `${found.org}/${found.report}`));
       const isPaused = new Set(paused.map((pause) => `${pause.org}/${pause.report ?? '*'}`));
       const visible = reportNames(loaded).filter((name) => {
-        const of = orgOf(name);
+        const of = parseOrg(name);
         return (
           name > after &&
           canSee(principal, of) &&
@@ -202,18 +202,18 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       // Each report needs a read for its newest run, so the list has pages.
       const names = visible.slice(0, limit);
       const reports = await Promise.all(
-        names.map((name) => entryOf(orgOf(name), name.slice(name.indexOf('/') + 1), paused)),
+        names.map((name) => buildReportEntry(parseOrg(name), name.slice(name.indexOf('/') + 1), paused)),
       );
       return { reports, next: visible.length > names.length ? (names.at(-1) ?? null) : null };
     },
 
     report: async (org: string, report: string): Promise<ReportDetail> => {
       const { version } = await visibleReport(org, report);
-      const entry = await entryOf(org, report, await pauses.list());
+      const entry = await buildReportEntry(org, report, await pauses.list());
       const none = { owner: null, timezone: null, text: null, digest: null, slots: [], outline: null, workbook: null };
       if (version === undefined) return { ...entry, ...none };
       const { definition, settings } = version;
-      const slots = nextReportSlots(timetableOf(definition, settings), clock.now(), SHOWN_SLOTS);
+      const slots = nextReportSlots(buildTimetable(definition, settings), clock.now(), SHOWN_SLOTS);
       const good = jobs().lastKnownGood.reports.get(`${org}/${report}`);
       return {
         ...entry,
@@ -240,7 +240,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       const { version } = await visibleReport(org, report);
       if (version === undefined) return [];
       const now = clock.now();
-      return specs.map((spec) => periodOf(version.definition, version.settings, now, spec));
+      return specs.map((spec) => resolveReportPeriod(version.definition, version.settings, now, spec));
     },
 
     /** The next slots, soonest first, by the definitions of this process. @param until epoch ms */
@@ -275,7 +275,7 @@ export function reportsAccess(services: AdminServices, principal: Principal) {
       const { version } = await currentReport(services, org, report);
       if (version === undefined) throw notFoundError();
       // Each attempt uses a token, even a refused one. A viewer must not be able to use up the budget.
-      return services.explainer.explain(version, period, { mayAsk: principal.role === 'operator' });
+      return services.explainer.explain(version, period, { mayFetch: principal.role === 'operator' });
     },
 
     /** Validates the text of a definition as a report of this organization. Stores nothing. */
@@ -324,7 +324,7 @@ const validation = (faults: readonly Diagnostic[], unchecked: string | null): Va
 });
 
 /** The organization of `org/report`, or the name itself. */
-const orgOf = (name: string): string => name.split('/', 1)[0] ?? '';
+const parseOrg = (name: string): string => name.split('/', 1)[0] ?? '';
 
 /** Sorted names `org/report` of active reports and of invalid files. */
 function reportNames({ reports, sources }: Definitions): readonly string[] {
@@ -335,9 +335,9 @@ function reportNames({ reports, sources }: Definitions): readonly string[] {
 
 /** Sorted names of organizations. */
 function organizationNames(jobs: Definitions): readonly string[] {
-  const named = [...jobs.orgs.keys(), ...jobs.sources.keys()].map(orgOf);
+  const named = [...jobs.orgs.keys(), ...jobs.sources.keys()].map(parseOrg);
   return [...new Set(named)].filter((org) => ID_PATTERN.test(org) && isOrganization(jobs, org)).sort();
 }
 
-const pauseOf = (pauses: readonly Pause[], org: string, report: string | null): Pause | null =>
+const findPause = (pauses: readonly Pause[], org: string, report: string | null): Pause | null =>
   pauses.find((pause) => pause.org === org && pause.report === report) ?? null;

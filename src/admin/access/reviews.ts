@@ -11,7 +11,7 @@ export function reviewsAccess(
   services: { readonly reviewService: ReviewService; readonly runs: RunIdLookup },
   principal: Principal,
 ) {
-  const idOf = async (text: string): Promise<string> => (await getVisibleRun(services, principal, text)).id;
+  const resolveRunId = async (text: string): Promise<string> => (await getVisibleRun(services, principal, text)).id;
   const { name, kind, subject, from } = principal;
   const author: Reviewer = { name, kind, subject, from };
   return {
@@ -19,18 +19,18 @@ export function reviewsAccess(
      * The review of a run, with what the principal may do in it. Null for a run without a review. Throws `archive.*`.
      */
     review: async (id: string): Promise<ReviewView | null> =>
-      (await services.reviewService.view(await idOf(id), author)) ?? null,
+      (await services.reviewService.view(await resolveRunId(id), author)) ?? null,
 
     /** A file of the content under review. Throws `request.not_found`. */
     reviewFile: async (id: string, name: string): Promise<RunFile> => {
-      const file = await services.reviewService.file(await idOf(id), name);
+      const file = await services.reviewService.file(await resolveRunId(id), name);
       if (file === undefined) throw notFoundError();
       return file;
     },
 
     /** The e-mail of the content under review, in the form of `preview`. Throws `request.not_found`. */
     reviewPreview: async (id: string, body?: string): Promise<string> => {
-      const html = await services.reviewService.preview(await idOf(id), body);
+      const html = await services.reviewService.preview(await resolveRunId(id), body);
       if (html === undefined) throw notFoundError();
       return html;
     },
@@ -49,7 +49,7 @@ export function reviewsAccess(
       text: string | null,
       value?: string,
     ): Promise<{ readonly view: ReviewView; readonly warnings: readonly CommentWarning[] }> => {
-      const run = await idOf(id);
+      const run = await resolveRunId(id);
       assertOperator(principal);
       return services.reviewService.comment(run, section, text, author, value);
     },
@@ -62,19 +62,19 @@ export function reviewsAccess(
      * @param again approves even if the period was already delivered
      */
     approve: async (id: string, content: string, reason: string, again = false): Promise<ReviewView> =>
-      services.reviewService.approve(await idOf(id), content, reason, author, again),
+      services.reviewService.approve(await resolveRunId(id), content, reason, author, again),
 
     /**
      * Names a deputy. Only the approver or somebody in `approval.may_delegate` may. Throws `run.conflict`,
      * `review.not_allowed`.
      */
     delegate: async (id: string, request: DelegationRequest): Promise<ReviewView> =>
-      services.reviewService.delegate(await idOf(id), request, author),
+      services.reviewService.delegate(await resolveRunId(id), request, author),
 
     reject: async (
       id: string,
       content: string,
       decision: { readonly reason: string; readonly refetch: boolean },
-    ): Promise<ReviewView> => services.reviewService.reject(await idOf(id), content, decision, author),
+    ): Promise<ReviewView> => services.reviewService.reject(await resolveRunId(id), content, decision, author),
   };
 }

@@ -43,7 +43,7 @@ const changeSchema = z.strictObject({
 });
 const shared = { tags: ['Recipients'], security };
 const request = { body: jsonRequestBody(changeSchema.meta({ id: 'ChangeDenied' })) };
-const listOf = (description: string) =>
+const buildListResponse = (description: string) =>
   jsonResponse(z.object({ denied: z.array(denialSchema).readonly() }), description);
 
 const listRoute = createRoute({
@@ -53,7 +53,7 @@ const listRoute = createRoute({
   operationId: 'listDenied',
   summary: 'Show the deny list',
   description: 'Addresses and domains that get no mail, oldest first. Only for principals of all organizations.',
-  responses: { 200: listOf('The entries.'), ...filterProblems },
+  responses: { 200: buildListResponse('The entries.'), ...filterProblems },
 });
 const denyRoute = createRoute({
   ...shared,
@@ -64,7 +64,7 @@ const denyRoute = createRoute({
   description:
     'They get no report and no notice, wherever they are named. A domain does not cover its sub-domains. Existing entries are not changed. If one line is invalid, nothing is changed.',
   request,
-  responses: { 200: listOf('The entries that were added.'), ...mutationProblems },
+  responses: { 200: buildListResponse('The entries that were added.'), ...mutationProblems },
 });
 const allowRoute = createRoute({
   ...shared,
@@ -74,7 +74,7 @@ const allowRoute = createRoute({
   summary: 'Remove addresses and domains from the deny list',
   description: 'Deliveries that were skipped meanwhile are not sent automatically: resend them.',
   request,
-  responses: { 200: listOf('The entries that were removed.'), ...mutationProblems },
+  responses: { 200: buildListResponse('The entries that were removed.'), ...mutationProblems },
 });
 const recipientRoute = createRoute({
   ...shared,

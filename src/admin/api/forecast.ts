@@ -5,11 +5,11 @@ import { forecastSchema } from '../../services/forecast/forecast-document.ts';
 import type { AdminApp } from '../hono-env.ts';
 import {
   filterProblems,
-  instantOf,
   instantText,
   jsonResponse,
   limitSchema,
   orgSchema,
+  parseQueryInstant,
   security,
 } from './openapi-helpers.ts';
 
@@ -42,7 +42,7 @@ const route = createRoute({
 export function addForecastRoute(app: AdminApp, now: () => number): void {
   app.openapi(route, async (context) => {
     const { org, from, hours } = context.req.valid('query');
-    const begin = instantOf(from, now()) ?? Math.floor(now() / MINUTE_MS) * MINUTE_MS;
+    const begin = parseQueryInstant(from, now()) ?? Math.floor(now() / MINUTE_MS) * MINUTE_MS;
     const forecast = await context.get('access').forecast({ from: begin, to: begin + hours * HOUR_MS }, org);
     return context.json(forecast, 200);
   });

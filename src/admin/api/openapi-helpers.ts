@@ -90,13 +90,13 @@ export const reportSchema = z
   .regex(ID_PATTERN, 'a report’s id')
   .meta({ description: 'Name of the report’s file without its extension.', example: 'weekly' });
 
-/** An instant as people write it. `instantOf` parses it. */
+/** An instant as people write it. `parseQueryInstant` parses it. */
 export const instantText = z
   .string()
-  .refine((text) => instantOf(text, 0) !== undefined, { error: `an instant: ${INSTANT_FORMS}` })
+  .refine((text) => parseQueryInstant(text, 0) !== undefined, { error: `an instant: ${INSTANT_FORMS}` })
   .meta({ example: '2026-11-16T07:00:00Z' });
 /** Epoch ms. A date without a time is the start of that day in UTC. */
-export const instantOf = (text: string | undefined, now: number): number | undefined =>
+export const parseQueryInstant = (text: string | undefined, now: number): number | undefined =>
   text === undefined ? undefined : parseInstantText(text, { now, zone: 'UTC' });
 
 export const partSchema = z.string().trim().min(1).max(200);

@@ -9,7 +9,6 @@ import { type OrganizationEntry, type ReportDetail, type ReportEntry, scheduledS
 import type { AdminApp } from '../hono-env.ts';
 import {
   filterProblems,
-  instantOf,
   instantText,
   jsonResponse,
   limitSchema,
@@ -18,6 +17,7 @@ import {
   orNull,
   PROBLEM_RESPONSES,
   pageResponse,
+  parseQueryInstant,
   queryProblems,
   reportSchema as reportIdSchema,
   reportParams,
@@ -190,7 +190,7 @@ const route = createRoute({
 export function addScheduleRoutes(app: AdminApp, now: () => number): void {
   app.openapi(route, async (context) => {
     const { from, until, ...query } = context.req.valid('query');
-    const filter = { ...query, from: instantOf(from, now()), until: instantOf(until, now()) };
+    const filter = { ...query, from: parseQueryInstant(from, now()), until: parseQueryInstant(until, now()) };
     return context.json({ slots: await context.get('access').slots(filter) }, 200);
   });
 }

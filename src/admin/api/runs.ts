@@ -9,7 +9,6 @@ import {
   cursorSchema,
   filterProblems,
   idParams,
-  instantOf,
   instantText,
   jsonRequestBody,
   jsonResponse,
@@ -21,6 +20,7 @@ import {
   PROBLEM_RESPONSES,
   pageResponse,
   parsePeriodParameter,
+  parseQueryInstant,
   partFilters,
   partSchema,
   reasonBody,
@@ -98,7 +98,7 @@ const decideRoute = <What extends keyof typeof SUMMARIES>(what: What) =>
 export function addRunRoutes(app: AdminApp, now: () => number): void {
   app.openapi(listRoute, async (context) => {
     const { state: states, since, until, ...filter } = context.req.valid('query');
-    const created = { since: instantOf(since, now()), until: instantOf(until, now()) };
+    const created = { since: parseQueryInstant(since, now()), until: parseQueryInstant(until, now()) };
     const { runs, next } = await context.get('access').runs({ ...filter, ...created, states });
     return context.json({ runs: runs.map(runView), next }, 200, nextLink(context.req.url, next));
   });

@@ -19,7 +19,7 @@ export interface RequestOrigin {
  * of `X-Forwarded-Proto` and `X-Forwarded-Host`. Any client can write the entries to the left.
  */
 export function identifyClient({ remote, header }: RequestOrigin, proxies: AddressList): Client {
-  const direct = addressOf(remote);
+  const direct = toClientAddress(remote);
   const host = (header('host') ?? '').toLowerCase();
   if (!proxies.has(direct)) return Object.freeze({ address: direct, secure: false, host });
   const hops = (header('x-forwarded-for') ?? '').split(',').map((hop) => parseAddress(hop.trim()));
@@ -46,7 +46,7 @@ function parseAddress(text: string): string | undefined {
 }
 
 /** The address of a connection; `unknown` if there is none. */
-export const addressOf = (remote: string | undefined): string => parseAddress(remote ?? '') ?? 'unknown';
+export const toClientAddress = (remote: string | undefined): string => parseAddress(remote ?? '') ?? 'unknown';
 
 /** The unit of rate limits: an IPv4 address, or the /64 network of an IPv6 subscriber. */
 export function addressBlock(address: string): string {

@@ -13,7 +13,7 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 export const isSafe = (method: string): boolean => SAFE.has(method);
 
 /** The CSRF token of a session, derived from the id in the cookie, which no script can read. */
-export const csrfOf = (id: string): string => createHmac('sha256', id).update('csrf').digest('base64url');
+export const deriveCsrfToken = (id: string): string => createHmac('sha256', id).update('csrf').digest('base64url');
 
 /** Compares CSRF tokens in constant time. */
 export const isCsrf = (expected: string, presented: unknown): boolean =>
@@ -27,7 +27,7 @@ export function isSameOrigin(context: Context<Env>): boolean {
   const site = context.req.header('sec-fetch-site');
   if (site !== undefined) return site === 'same-origin';
   const origin = context.req.header('origin') ?? '';
-  return URL.canParse(origin) && new URL(origin).host === hostOf(context);
+  return URL.canParse(origin) && new URL(origin).host === readRequestHost(context);
 }
 
 /** Whether the request comes from a page of this site or from the address bar. */
@@ -37,7 +37,7 @@ export function isOwnNavigation(context: Context<Env>): boolean {
 }
 
 // `URL` omits the default port of the scheme. The Host header may omit it too.
-const hostOf = (context: Context<Env>): string => {
+const readRequestHost = (context: Context<Env>): string => {
   const { host, secure } = context.get('client');
   return host.replace(secure ? /:443$/ : /:80$/, '');
 };

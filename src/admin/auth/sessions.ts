@@ -8,7 +8,7 @@ import { parseStored, type RedisClient } from '../../redis/client.ts';
 import type { AuditLog } from '../../services/audit-log.ts';
 import type { Env, Session } from '../hono-env.ts';
 import { isLoopbackHost } from './client.ts';
-import { csrfOf, isSafe, isSameOrigin } from './csrf.ts';
+import { deriveCsrfToken, isSafe, isSameOrigin } from './csrf.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { redisSessionStore } from './session-store.ts';
 import type { Principal, TokenVerifier } from './tokens.ts';
@@ -102,7 +102,7 @@ export function redisSessions(ports: SessionPorts) {
     Math.min(began + SESSION_LIFETIME_MS, seen + SESSION_IDLE_TIMEOUT_MS) - clock.now();
 
   /** The principal of a stored session. Deletes the session if it has ended for good. */
-  const principalOf = async (
+  const restorePrincipal = async (
     id: string,
     kept: StoredSession,
     account: string | undefined,
@@ -129,7 +129,7 @@ export function redisSessions(ports: SessionPorts) {
     // An unreadable session does not count: the user signs in again.
     const kept = parseStored(storedSessionSchema, texts.session);
     if (kept === undefined || restMs(kept) <= 0) return { state: 'none' };
-    const principal = await principalOf(id, kept, texts.account);
+    const principal = await restorePrincipal(id, kept, texts.account);
     if (principal === undefined) return { state: 'none' };
     if (principal === 'unconfirmed') return { state: 'unconfirmed' };
     const now = clock.now();
@@ -157,7 +157,7 @@ export function redisSessions(ports: SessionPorts) {
     const { session, ...others } = texts(id, clock.now());
     await store.create(id, { session: JSON.stringify(session), ...others }, restMs(session));
     setCookie(context, sessionCookie(secure), id, cookieAttributes(secure));
-    await audit.record({ event: 'session.opened', who: principal.name, from: address, ...accountOf(principal) });
+    await audit.record({ event: 'session.opened', who: principal.name, from: address, ...toAccountField(principal) });
     return createSession(context, id, principal);
   };
 
@@ -209,7 +209,7 @@ export function redisSessions(ports: SessionPorts) {
       deleteCookie(context, sessionCookie(secure), cookieAttributes(secure));
       if (session === undefined) return undefined;
       const { principal } = session;
-      await audit.record({ event: 'session.closed', who: principal.name, from: address, ...accountOf(principal) });
+      await audit.record({ event: 'session.closed', who: principal.name, from: address, ...toAccountField(principal) });
       if (id !== undefined && account !== undefined) await accounts?.end(id, account);
       return session;
     },
@@ -217,7 +217,7 @@ export function redisSessions(ports: SessionPorts) {
 }
 
 /** The account for the audit log; nothing for a token. */
-const accountOf = ({ kind, subject }: Principal): { readonly account?: string } =>
+const toAccountField = ({ kind, subject }: Principal): { readonly account?: string } =>
   kind === 'account' ? { account: subject } : {};
 
 const cookieAttributes = (secure: boolean) =>
@@ -232,7 +232,7 @@ function isUserInitiated(context: Context<Env>): boolean {
 const createSession = (context: Context<Env>, id: string, principal: Principal): Session =>
   Object.freeze({
     principal: Object.freeze({ ...principal, from: context.get('client').address }),
-    csrf: csrfOf(id),
+    csrf: deriveCsrfToken(id),
   });
 
 // The prefix `__Host-` ties a cookie to this host over TLS. It is not available over HTTP.

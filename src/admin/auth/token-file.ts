@@ -111,10 +111,10 @@ async function updateFile(path: string, change: (text: string) => string | undef
 }
 
 async function replaceFile(path: string, text: string): Promise<void> {
-  const beside = `${path}.${randomBytes(4).toString('hex')}`;
+  const temporaryPath = `${path}.${randomBytes(4).toString('hex')}`;
   try {
     const before = await stat(path).catch(() => undefined);
-    const file = await open(beside, 'wx', 0o600);
+    const file = await open(temporaryPath, 'wx', 0o600);
     try {
       await file.writeFile(text);
       if (before !== undefined) {
@@ -132,9 +132,9 @@ async function replaceFile(path: string, text: string): Promise<void> {
     } finally {
       await file.close();
     }
-    await rename(beside, path);
+    await rename(temporaryPath, path);
   } catch (error) {
-    await rm(beside, { force: true });
+    await rm(temporaryPath, { force: true });
     throw unwritable(path, error);
   }
 }

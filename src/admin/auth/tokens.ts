@@ -58,7 +58,7 @@ export function newToken(): { readonly token: string; readonly sha256: string } 
 /** Cannot collide with an account's subject, which begins with its issuer, an http or https URL. */
 const tokenSubject = (name: string): string => `token:${name}`;
 
-const tokenRefOf = ({ sha256 }: TokenEntry): string => hashToken(`session of ${sha256}`);
+const hashTokenRef = ({ sha256 }: TokenEntry): string => hashToken(`session of ${sha256}`);
 
 /** Compares with all entries in constant time. */
 function verifyHash(
@@ -84,7 +84,7 @@ function verifyHash(
       kind: 'token',
       subject: tokenSubject(name),
     }),
-    mark: tokenRefOf(found),
+    mark: hashTokenRef(found),
   };
 }
 
@@ -107,7 +107,7 @@ export const createTokenVerifier = (
   now: () => number,
 ): TokenVerifier => ({
   verify: async (token) => verifyHash(await entries(), ({ sha256 }) => sha256, hashToken(token), now()),
-  verifyRef: async (mark) => verifyHash(await entries(), tokenRefOf, mark, now()),
+  verifyRef: async (mark) => verifyHash(await entries(), hashTokenRef, mark, now()),
 });
 
 /** Whether the principal may see an organization. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { isErrno } from '../../base/errno.ts';
 import { DocketError, errorMessage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
-import { parseYamlDocument, positionOf } from '../../definitions/yaml/source-file.ts';
+import { parseYamlDocument, toPosition } from '../../definitions/yaml/source-file.ts';
 import { checkStructure, stopDiagnostic } from '../../definitions/yaml/yaml-diagnostics.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -75,7 +75,7 @@ export function parseYamlList<Entry>(path: string, text: string, format: YamlLis
   // the same shape.
   const [error] = [...yaml.document.errors, ...yaml.document.warnings];
   if (error !== undefined) {
-    const { line } = positionOf(yaml.source, error.pos[0]);
+    const { line } = toPosition(yaml.source, error.pos[0]);
     throw invalidFile(format, path, `a YAML error (${error.code}) in line ${line}`);
   }
   const fault = stopDiagnostic(yaml) ?? checkStructure(yaml).diagnostics[0];
@@ -113,14 +113,14 @@ export async function watchYamlList<Entry>(
   { clock, log, onChange }: WatchOptions<Entry>,
 ): Promise<() => Promise<readonly Entry[]>> {
   // Read the version first, so that a change in between is detected.
-  let version = await versionOf(path);
+  let version = await readFileVersion(path);
   let entries = version === undefined ? [] : await readYamlList(path, format);
   let looked = clock.now();
   let failed: string | undefined;
   return async () => {
     if (clock.now() - looked < RELOAD_INTERVAL_MS) return entries;
     looked = clock.now();
-    const found = await versionOf(path);
+    const found = await readFileVersion(path);
     if (found === version) return entries;
     try {
       const read = found === undefined ? [] : await readYamlList(path, format);
@@ -145,7 +145,7 @@ export async function watchYamlList<Entry>(
 }
 
 /** Undefined if there is no file. An inaccessible file counts as present: reading it then reports the error. */
-const versionOf = async (path: string): Promise<string | undefined> => {
+const readFileVersion = async (path: string): Promise<string | undefined> => {
   try {
     const { mtimeMs, size, ino } = await stat(path);
     return `${mtimeMs} ${size} ${ino}`;

@@ -17,7 +17,7 @@ import type { AdminPart } from '../part.ts';
 import { problem, problemSchema } from '../problem.ts';
 import { type PageAssets, readAssets } from './assets/assets.ts';
 import { type PageZone, ZONE_CHOICES, type ZoneChoice, type ZoneSubject } from './components/header/zone-choice.tsx';
-import { zonesOf } from './components/time.tsx';
+import { collectZones } from './components/time.tsx';
 import { addActions } from './routes/actions.tsx';
 import { loadUndecided } from './routes/loaders.ts';
 import { type PageContext, readFormFields, renderDocument, safeRedirectPath, selfPath } from './routes/page-context.ts';
@@ -175,7 +175,7 @@ function pageZone(
   { zone, org }: ZoneSubject,
 ): PageZone {
   const { choice, viewer } = parseZoneChoice(getCookie(context, ZONE_COOKIE));
-  const zones = zonesOf(organizations);
+  const zones = collectZones(organizations);
   const ofSubject = zone ?? (org === undefined ? zones.shared : zones.of(org));
   const name = choice === 'utc' ? 'UTC' : (viewer ?? ofSubject);
   return { choice, name, org: ofSubject, viewer };

@@ -57,11 +57,11 @@ export async function withProcessLock<T>(
   const giveUpAt = monotonic() + MAX_WAIT_MS;
   for (;;) {
     const newest = (await numbers()).at(-1) ?? 0;
-    const mine = fileOf(newest + 1);
+    const ownFile = fileOf(newest + 1);
     if (await namesProcess(fileOf(newest))) {
       if (monotonic() > giveUpAt) throw busyError(fileOf(newest));
       await sleep(POLL_INTERVAL_MS);
-    } else if (await createFile(mine, self)) {
+    } else if (await createFile(ownFile, self)) {
       const all = await numbers();
       // Another process may have taken and released a later lock since the folder was read.
       if (all.at(-1) === newest + 1) {
@@ -70,10 +70,10 @@ export async function withProcessLock<T>(
           return await work();
         } finally {
           // Emptied, not removed, because the numbers must not start again.
-          await writeFile(mine, '');
+          await writeFile(ownFile, '');
         }
       }
-      await rm(mine, { force: true });
+      await rm(ownFile, { force: true });
     }
   }
 }

@@ -57,15 +57,15 @@ const METADATA_V6 = [
 
 type Subnets = readonly (readonly [network: string, prefix: number])[];
 
-function blockListOf(v4: Subnets, v6: Subnets): BlockList {
+function buildBlockList(v4: Subnets, v6: Subnets): BlockList {
   const list = new BlockList();
   for (const [network, prefix] of v4) list.addSubnet(network, prefix, 'ipv4');
   for (const [network, prefix] of v6) list.addSubnet(network, prefix, 'ipv6');
   return list;
 }
 
-const PRIVATE = Object.freeze(blockListOf(PRIVATE_V4, PRIVATE_V6));
-const METADATA = Object.freeze(blockListOf(METADATA_V4, METADATA_V6));
+const PRIVATE = Object.freeze(buildBlockList(PRIVATE_V4, PRIVATE_V6));
+const METADATA = Object.freeze(buildBlockList(METADATA_V4, METADATA_V6));
 
 const stripZoneId = (address: string): string => address.replace(/%.*$/, '');
 

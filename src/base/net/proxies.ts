@@ -57,7 +57,7 @@ export class ProxyError extends Error {
 
 const DEFAULT_PORTS = { 'http:': 80, 'https:': 443 } as const;
 
-const hostOf = ({ hostname }: URL): string => normalizeHost(hostname.replace(/^\[|\]$/g, ''));
+const normalizeUrlHost = ({ hostname }: URL): string => normalizeHost(hostname.replace(/^\[|\]$/g, ''));
 
 /** User and password of a URL; undefined if their percent-encoding is invalid. */
 function credentialsOf({ username, password }: URL): string | undefined {
@@ -94,7 +94,7 @@ function parseException(entry: string): Exception | undefined {
   return (host, port) => fitsPort(port) && (host === suffix || host.endsWith(`.${suffix}`));
 }
 
-const entriesOf = (text = ''): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '');
+const splitEntries = (text = ''): string[] => text.split(/[\s,]+/).filter((entry) => entry !== '');
 
 /** Errors in the variables, formatted as by `readConfig`. NO_PROXY only counts if there is a proxy. */
 export function proxyDiagnostics(values: ProxyUrls): string[] {
@@ -105,7 +105,7 @@ export function proxyDiagnostics(values: ProxyUrls): string[] {
     ...proxies
       .filter((name) => parseProxyUrl(values[name] ?? '') === undefined)
       .map((name) => `${name}: expected ${expected}, got a value that is not one (not shown: it may hold a password)`),
-    ...entriesOf(proxies.length === 0 ? '' : values.NO_PROXY)
+    ...splitEntries(proxies.length === 0 ? '' : values.NO_PROXY)
       .filter((entry) => parseException(entry) === undefined)
       .map((entry) => `NO_PROXY: expected hosts, addresses and CIDR networks with commas, or *, got "${entry}"`),
   ];
@@ -116,9 +116,9 @@ export function proxyDiagnostics(values: ProxyUrls): string[] {
  * @param settings without errors, as checked by `proxyDiagnostics`
  */
 export function findProxyBy(settings: ProxySettings, secrets: SecretSource): FindProxy {
-  const exceptions = entriesOf(settings.NO_PROXY).flatMap((entry) => parseException(entry) ?? []);
+  const exceptions = splitEntries(settings.NO_PROXY).flatMap((entry) => parseException(entry) ?? []);
   const reference = settings.DOCKET_PROXY_CREDENTIALS;
-  const proxyOf = (text: string | undefined): HttpProxy | undefined => {
+  const parseProxy = (text: string | undefined): HttpProxy | undefined => {
     const url = text === undefined ? undefined : parseProxyUrl(text);
     if (url === undefined) return undefined;
     const own = credentialsOf(url);
@@ -137,10 +137,10 @@ export function findProxyBy(settings: ProxySettings, secrets: SecretSource): Fin
         openTunnel({ url, name, credentials: await credentials() }, host, port, signal),
     };
   };
-  const proxies = { 'https:': proxyOf(settings.HTTPS_PROXY), 'http:': proxyOf(settings.HTTP_PROXY) };
+  const proxies = { 'https:': parseProxy(settings.HTTPS_PROXY), 'http:': parseProxy(settings.HTTP_PROXY) };
   return (target) => {
     const proxy = target.protocol === 'https:' || target.protocol === 'http:' ? proxies[target.protocol] : undefined;
-    const [host, port] = [hostOf(target), portOf(target)];
+    const [host, port] = [normalizeUrlHost(target), portOf(target)];
     return proxy === undefined || isLoopback(host) || exceptions.some((fits) => fits(host, port)) ? undefined : proxy;
   };
 }

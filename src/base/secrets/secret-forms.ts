@@ -22,14 +22,14 @@ const MIN_KEY_SECRET_LENGTH = 16;
  * found: escapes of escapes, escapes of letters and digits, other encodings, and a secret that is folded over lines.
  */
 export function secretForms(secret: string): SecretForm[] {
-  return partsOf(secret)
+  return collectParts(secret)
     .filter(({ text }) => text.length >= MIN_SECRET_LENGTH)
     .flatMap(({ text, partial }) => encodings(text).map((form) => ({ ...form, partial })))
     .flatMap((form) => pieces(form.text).map((text) => ({ ...form, text })))
     .filter(({ text }) => text.length >= MIN_SECRET_LENGTH);
 }
 
-function partsOf(secret: string): Part[] {
+function collectParts(secret: string): Part[] {
   const lines = secret.split(/\s*[\r\n]\s*/);
   const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/is.exec(secret);
   const half = /^[^.\s]+\.([\w-]+)$/.exec(secret)?.[1] ?? '';

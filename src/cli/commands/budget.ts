@@ -28,8 +28,9 @@ export async function budget(
     }),
   );
   for (const fault of jobs.diagnostics) print.printStatus(`skipped: ${fault.file} is invalid; see \`docket check\``);
-  if (flags.json) return print.printJson(documentOf(inspection));
-  if (inspection.keys.length > 0) print.printTable(HEADER, rowsOf(inspection, timesFor(io, clock.now(), flags)), flags);
+  if (flags.json) return print.printJson(buildDocument(inspection));
+  if (inspection.keys.length > 0)
+    print.printTable(HEADER, buildRows(inspection, timesFor(io, clock.now(), flags)), flags);
   else if (inspection.unknown.length === 0) print.printLine(`No organization in ${config.DOCKET_JOBS}.`);
   for (const { conflict } of inspection.keys)
     if (conflict !== undefined) print.printText(`${conflict.message} See \`docket check\`.`);
@@ -53,7 +54,7 @@ const HEADER: readonly (string | Column)[] = [
 const instantOrDash = (at: number | null, times: LocalTimes): string | Cell =>
   at === null ? '-' : { exact: new Date(at).toISOString(), brief: times.relative(at) };
 
-const rowsOf = ({ keys }: BudgetInspection, times: LocalTimes): (string | Cell)[][] =>
+const buildRows = ({ keys }: BudgetInspection, times: LocalTimes): (string | Cell)[][] =>
   keys.flatMap(({ key, organizations, metrics, reads }) => {
     const row = (kind: string, state: BudgetState) => [
       key,
@@ -78,18 +79,18 @@ function nextCommands({ keys, unknown }: BudgetInspection): readonly NextCommand
 }
 
 /** The JSON document, in snake case like the API and the manifest. */
-const documentOf = ({ keys, unknown }: BudgetInspection) => ({
+const buildDocument = ({ keys, unknown }: BudgetInspection) => ({
   keys: keys.map(({ key, organizations, conflict, metrics, reads }) => ({
     key,
     organizations,
     ...(conflict === undefined ? {} : { conflict: conflict.message }),
-    metrics: stateOf(metrics),
-    reads: reads === null ? null : stateOf(reads),
+    metrics: buildStateFields(metrics),
+    reads: reads === null ? null : buildStateFields(reads),
   })),
   unknown: unknown.map(({ org, error }) => ({ organization: org, error })),
 });
 
-const stateOf = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled, slowedUntil }: BudgetState) => ({
+const buildStateFields = ({ tokens, limit, inFlight, waiting, blockedUntil, throttled, slowedUntil }: BudgetState) => ({
   tokens,
   limit,
   in_flight: inFlight,

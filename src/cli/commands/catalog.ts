@@ -36,7 +36,7 @@ export async function catalog(words: readonly string[], flags: CatalogFlags, io:
   else if (dimension !== undefined) printDimension(dimension, all, io);
   else if (found.metrics.length + found.dimensions.length > 0) {
     printMetrics(found, words.length > 0, io);
-    print.printStatus(summaryOf(found, all, settings.id));
+    print.printStatus(formatSummary(found, all, settings.id));
   } else {
     const similar = closestMatches(
       words.join(' '),
@@ -50,12 +50,12 @@ export async function catalog(words: readonly string[], flags: CatalogFlags, io:
   if (found.metrics.length + found.dimensions.length + found.lists.length === 0) io.exitCode = 1;
 }
 
-const widthOf = (io: CommandIo): number => terminalWidth(io.stdout, io.env) ?? Number.POSITIVE_INFINITY;
+const getOutputWidth = (io: CommandIo): number => terminalWidth(io.stdout, io.env) ?? Number.POSITIVE_INFINITY;
 const bold = (text: string, io: CommandIo): string => applyStyle('bold', text, io.stdout, io.env);
 
-const historyOf = ({ current, history_from }: MetricView): string =>
+const formatHistory = ({ current, history_from }: MetricView): string =>
   current ? 'now only' : (history_from ?? 'unknown');
-const labelOf = ({ label, deprecated_at, replaced_by }: MetricView): string =>
+const formatLabel = ({ label, deprecated_at, replaced_by }: MetricView): string =>
   deprecated_at === null ? label : `(deprecated${replaced_by === null ? '' : `: use ${replaced_by}`}) ${label}`;
 
 const COLUMNS: readonly Column[] = [
@@ -64,7 +64,12 @@ const COLUMNS: readonly Column[] = [
   { name: 'UNIT', whenNarrow: 'keep' },
   { name: 'DATA FROM', whenNarrow: 'keep' },
 ];
-const rowOf = (metric: MetricView): string[] => [metric.id, labelOf(metric), metric.unit ?? 'none', historyOf(metric)];
+const buildRow = (metric: MetricView): string[] => [
+  metric.id,
+  formatLabel(metric),
+  metric.unit ?? 'none',
+  formatHistory(metric),
+];
 
 /**
  * On a terminal, a table for each subject and set of dimensions, so that ids fit. In a pipe, one table with all
@@ -72,14 +77,14 @@ const rowOf = (metric: MetricView): string[] => [metric.id, labelOf(metric), met
  */
 function printMetrics({ metrics, dimensions }: CatalogView, isSearch: boolean, io: CommandIo): void {
   const print = createPrinter(io);
-  const width = widthOf(io);
+  const width = getOutputWidth(io);
   if (width === Number.POSITIVE_INFINITY) {
     const columns = [...COLUMNS, 'GRANULARITY', 'GROUPED AND FILTERED BY'];
     if (metrics.length > 0) {
       print.printTable(
         columns,
         metrics.map((each) => [
-          ...rowOf(each),
+          ...buildRow(each),
           each.granularities.join(',') || 'none',
           each.dimensions.join(',') || 'none',
         ]),
@@ -90,7 +95,7 @@ function printMetrics({ metrics, dimensions }: CatalogView, isSearch: boolean, i
       for (const line of wrap(title, width)) print.printLine(line);
       // A table per subject, because one long id would leave no space for the labels of other subjects.
       for (const [, subject] of groupBy(sameDimensions, ({ id }) => id.split('.')[0] ?? '')) {
-        print.printTable(COLUMNS, subject.map(rowOf));
+        print.printTable(COLUMNS, subject.map(buildRow));
         print.printLine();
       }
     }
@@ -115,7 +120,7 @@ const groupTitle = ({ dimensions, granularities }: MetricView): string =>
     dimensions.length === 0 ? 'neither grouped nor filtered' : `grouped and filtered by ${dimensions.join(', ')}`
   }:`;
 
-function summaryOf(found: CatalogView, all: CatalogView, org: string): string {
+function formatSummary(found: CatalogView, all: CatalogView, org: string): string {
   const { max_dimensions, max_range_days, max_rows } = all.limits;
   const count = (part: number, total: number, noun: string) =>
     part === total ? `${total} ${noun}` : `${part} of ${total} ${noun}`;
@@ -128,7 +133,7 @@ function summaryOf(found: CatalogView, all: CatalogView, org: string): string {
 
 function printMetric(metric: MetricView, { dimensions, limits }: CatalogView, io: CommandIo): void {
   const print = createPrinter(io);
-  const width = widthOf(io);
+  const width = getOutputWidth(io);
   const field = (name: string, value: string) => {
     const [first = '', ...more] = wrap(value, width - 14);
     print.printLine(`${name.padEnd(13)} ${first}`);
@@ -147,7 +152,7 @@ function printMetric(metric: MetricView, { dimensions, limits }: CatalogView, io
     'history',
     metric.current
       ? 'none, a current count; org.yaml can have it read every day (docs/explanation/readings.md)'
-      : `from ${historyOf(metric)}`,
+      : `from ${formatHistory(metric)}`,
   );
   if (!metric.current) field('counted by', metric.counted_at);
   field('granularity', metric.granularities.join(', ') || 'none');
@@ -178,7 +183,7 @@ function printDimension(
 ): void {
   const print: Printer = createPrinter(io);
   print.printLine(`${bold(id, io)}  ${label}`);
-  if (description !== '') for (const line of wrap(description, widthOf(io))) print.printLine(line);
+  if (description !== '') for (const line of wrap(description, getOutputWidth(io))) print.printLine(line);
   print.printLine();
   if (values.length > 0) {
     print.printTable(
@@ -189,6 +194,6 @@ function printDimension(
   }
   const accepting = metrics.filter(({ dimensions }) => dimensions.includes(id));
   print.printLine(`Accepted by ${accepting.length} of ${metrics.length} metrics:`);
-  for (const line of wrap(accepting.map((metric) => metric.id).join(', '), widthOf(io) - 2))
+  for (const line of wrap(accepting.map((metric) => metric.id).join(', '), getOutputWidth(io) - 2))
     print.printLine(`  ${line}`);
 }

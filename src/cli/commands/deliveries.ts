@@ -39,7 +39,7 @@ interface ResolveFlags extends ActorFlags, ManyFlags {
 }
 
 /** @param single whether all deliveries are of the same report */
-const columnsOf = (single: boolean): readonly Column[] => [
+const buildColumns = (single: boolean): readonly Column[] => [
   { name: 'CHANGED', whenNarrow: 'keep' },
   { name: 'STATE', whenNarrow: 'keep' },
   { name: 'REPORT', cut: 'report', ...(single ? { whenNarrow: 'drop' } : {}) },
@@ -80,7 +80,7 @@ export async function list(flags: ListFlags, io: CommandIo): Promise<void> {
   const times = timesFor(io, context.clock.now(), { wide });
   const idCell = deliveryIdCells(rows.map(({ id }) => id));
   print.printTable(
-    columnsOf(new Set(rows.map(({ org, report }) => `${org}/${report}`)).size === 1),
+    buildColumns(new Set(rows.map(({ org, report }) => `${org}/${report}`)).size === 1),
     rows.map(({ at, state, org, report, target, recipient, id, detail }) => [
       instantCell(at, times),
       stateCell(state),
@@ -184,8 +184,8 @@ export async function resolve(texts: readonly string[], flags: ResolveFlags, io:
   }
   if (flags.run === undefined && (others.length > 0 || hasFilter(flags) || flags.confirm !== undefined)) {
     const [action, option] = flags.sent ? (['sent', '--sent'] as const) : (['resend', '--resend'] as const);
-    const idsOf = (opened: DecisionContext) => Promise.all(texts.map((each) => requireDeliveryId(each, opened)));
-    return decideMany(action, idsOf, flags, { command: `deliveries resolve ${option}`, io });
+    const resolveIds = (opened: DecisionContext) => Promise.all(texts.map((each) => requireDeliveryId(each, opened)));
+    return decideMany(action, resolveIds, flags, { command: `deliveries resolve ${option}`, io });
   }
   if (flags.run === undefined && flags.value !== undefined) {
     throw new DocketError('usage.invalid', 'The option requires --run.', {

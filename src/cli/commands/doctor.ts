@@ -16,7 +16,7 @@ export async function doctor(
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const findings = await withScope(async (scope) => {
     const joined = await withPrivateRedis(context, scope);
-    return diagnose(jobs, joined, { askCatalogs: flags.catalog ?? false, signal: io.signals.stop() });
+    return diagnose(jobs, joined, { fetchCatalogs: flags.catalog ?? false, signal: io.signals.stop() });
   });
   if (flags.json) print.printJson({ findings: findings.map(({ orgs: _, ...finding }) => finding) });
   else for (const finding of findings) print.printText(formatFinding(finding));

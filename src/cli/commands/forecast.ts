@@ -86,17 +86,20 @@ export async function forecast(flags: ForecastFlags, io: CommandIo): Promise<voi
     return;
   }
   const times = timesFor(io, now, flags);
-  const actualCell = (at: number | null | undefined, slot: number) => (at == null ? '-' : cellOf(at, slot));
-  const cellOf = (at: number, slot: number) => ({ exact: new Date(at).toISOString(), brief: formatDelay(at - slot) });
+  const actualCell = (at: number | null | undefined, slot: number) => (at == null ? '-' : buildTimeCell(at, slot));
+  const buildTimeCell = (at: number, slot: number) => ({
+    exact: new Date(at).toISOString(),
+    brief: formatDelay(at - slot),
+  });
   print.printTable(
     COLUMNS,
     shown.runs.map(({ run, begun, ready, delivered, late }) => [
       instantCell(run.slot, times),
       run.name,
       String(run.calls.length),
-      cellOf(begun, run.slot),
-      cellOf(ready, run.slot),
-      cellOf(delivered, run.slot),
+      buildTimeCell(begun, run.slot),
+      buildTimeCell(ready, run.slot),
+      buildTimeCell(delivered, run.slot),
       actualCell(actual.get(forecastName(run))?.finishedAt, run.slot),
       late ? 'late' : '-',
     ]),
@@ -176,9 +179,9 @@ function chartLines({ minutes, limits }: Pick<SimulatedKey, 'minutes' | 'limits'
   return [...hours].map(([hour, bars]) => {
     const time = DateTime.fromMillis(hour, { zone, locale: 'en-US' });
     const label = zone === 'utc' ? time.toFormat("yyyy-MM-dd'T'HH:mm'Z'") : time.toFormat('ccc d LLL HH:mm');
-    return `${label.padEnd(17)} ${bars.map((tokens) => barOf(tokens / limits.calls)).join('')}`;
+    return `${label.padEnd(17)} ${bars.map((tokens) => formatBar(tokens / limits.calls)).join('')}`;
   });
 }
 
-const barOf = (share: number): string =>
+const formatBar = (share: number): string =>
   share === 0 ? EMPTY : (BARS[Math.min(BARS.length, Math.ceil(share * BARS.length)) - 1] ?? EMPTY);

@@ -158,7 +158,7 @@ async function verifySetup(
   };
   const findings = offline
     ? [{ what: 'Definitions', ...checkDefinitions({ jobs, now: context.clock.now() }, known) }]
-    : await diagnose(jobs, { ...context, config }, { askCatalogs: false, known, signal });
+    : await diagnose(jobs, { ...context, config }, { fetchCatalogs: false, known, signal });
   const folder = relative(context.workingDirectory ?? '.', paths.folder);
   const [first = ''] = reportNames(answers);
   const [to = ''] = answers.to;

@@ -60,13 +60,13 @@ export async function listReadings(org: string | undefined, flags: ReadingsFlags
     const times = timesFor(io, now, flags);
     print.printTable(
       COLUMNS,
-      entries.map(({ day, org: of, question, state, asOf, asked, why }) => [
+      entries.map(({ day, org: of, question, state, asOf, asked: calls, why }) => [
         day,
         of,
         question,
         state,
         asOf === null ? '' : { exact: asOf, brief: times.relative(Date.parse(asOf)) },
-        String(asked),
+        String(calls),
         why === null ? '' : `${why.message} [${why.code}]`,
       ]),
       flags,
@@ -91,12 +91,12 @@ function chooseOrganizations(org: string | undefined, orgs: ReadonlyMap<string, 
   });
 }
 
-const entryToJson = ({ org, day, question, state, asOf, asked, why }: ReadingEntry) => ({
+const entryToJson = ({ org, day, question, state, asOf, asked: calls, why }: ReadingEntry) => ({
   org,
   day,
   question,
   state,
   as_of: asOf,
-  calls: asked,
+  calls: calls,
   why,
 });

@@ -115,7 +115,7 @@ async function releaseOne(
 ): Promise<void> {
   const print = createPrinter(io);
   const waiting = await service.waiting('*');
-  const choice = { also: idsOf(also, waiting), except: idsOf(except, waiting) };
+  const choice = { also: resolveIds(also, waiting), except: resolveIds(except, waiting) };
   const { released, continued, cancelled } = await service.release(target, actor, choice);
   if (json) {
     return print.printJson({
@@ -137,7 +137,7 @@ async function releaseOne(
 }
 
 /** The full ids of waiting runs, from their first digits. Throws `usage.invalid` if no waiting run matches. */
-const idsOf = (texts: readonly string[], waiting: readonly StoppedRun[]): readonly string[] =>
+const resolveIds = (texts: readonly string[], waiting: readonly StoppedRun[]): readonly string[] =>
   texts.map((text) => {
     const found = waiting.filter(({ record: { id } }) => text.length >= RUN_DIGITS && id.startsWith(text));
     const [only] = found;

@@ -104,10 +104,10 @@ function requireTokenFile({ config }: AppContext): string {
 /** Parses a day that is not in the past: `YYYY-MM-DD`, or a number of days from today. Throws `usage.invalid`. */
 function parseExpiryDay(text: string, now: number): string {
   const days = /^([1-9]\d{0,4})d$/.exec(text.trim())?.[1];
-  const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  const day = days === undefined ? text.trim() : dayOf(now + Number(days) * DAY_MS);
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) && dayOf(Date.parse(day)) === day;
-  if (isDay && day >= dayOf(now)) return day;
+  const formatDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const day = days === undefined ? text.trim() : formatDay(now + Number(days) * DAY_MS);
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) && formatDay(Date.parse(day)) === day;
+  if (isDay && day >= formatDay(now)) return day;
   throw invalidOption('--expires', text, 'today or a later day as YYYY-MM-DD, or days from today such as 90d');
 }
 

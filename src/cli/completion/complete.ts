@@ -48,7 +48,7 @@ export async function complete(
     argument === undefined
       ? []
       : ['id', 'ids'].includes(argument.name())
-        ? await idsOf(command, current, sources)
+        ? await completeIds(command, current, sources)
         : valuesForPlaceholder(argument.name(), argument.argChoices, sources);
   return withPrefix(current, [...commands, ...values]);
 }
@@ -133,7 +133,7 @@ const STATES_BY_COMMAND: Readonly<Record<string, readonly RunState[]>> = {
 const LAST_COMMANDS = ['show', 'get', 'watch'];
 
 /** Candidates for an argument `<id>`: runs, except below `docket deliveries`. */
-async function idsOf(
+async function completeIds(
   command: Command,
   current: string,
   { findIds }: CompletionSources,
@@ -184,12 +184,12 @@ export interface DefinitionNames {
  * Does not read the definitions, to be fast and to include invalid ones. Returns no names if the folder is unreadable.
  */
 export async function listDefinitionNames(jobs: string): Promise<DefinitionNames> {
-  const filesOf = async (org: string) => readdir(join(jobs, org)).catch(() => []);
+  const listFiles = async (org: string) => readdir(join(jobs, org)).catch(() => []);
   const entries = await readdir(jobs, { withFileTypes: true }).catch(() => []);
   const orgs = entries.filter((entry) => !entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name);
   const reports = await Promise.all(
     orgs.map(async (org) =>
-      (await filesOf(org))
+      (await listFiles(org))
         .map((file) => parse(file))
         .filter(({ ext, name }) => (ext === '.yaml' || ext === '.yml') && name !== 'org' && !name.startsWith('.'))
         .map(({ name }) => `${org}/${name}`),

@@ -31,7 +31,7 @@ export async function queryService(
     toDocketError,
   );
   if (opened instanceof DocketError) return { errors: [opened] };
-  const { portsOf, catalogOf, scope } = opened;
+  const { buildRunPorts, catalogOf, scope } = opened;
   const settings: OrgSettings = {
     version: 1,
     // This name appears in the key's queue of the rate limiter meanwhile.
@@ -42,7 +42,7 @@ export async function queryService(
     recipients: { domains: [], addresses: [] },
   };
   try {
-    const organizations = await portsOf(settings)
+    const organizations = await buildRunPorts(settings)
       .then((ports) => listOrganizations(ports, settings, signal))
       .catch((thrown: unknown) => {
         const error = toDocketError(thrown);

@@ -32,7 +32,7 @@ export function formatNextCommands(
 ): string {
   const widths = commands.map(({ command }) => cellWidth(command));
   const column = Math.max(0, ...widths.filter((each) => each <= MAX_COMMENTED)) + 2;
-  const lineOf = ({ command, why }: NextCommand, index: number): readonly string[] => {
+  const formatLines = ({ command, why }: NextCommand, index: number): readonly string[] => {
     const gap = column - (widths[index] ?? 0);
     if (gap >= 2 && INDENT.length + column + cellWidth(`# ${why}`) <= width) {
       return [`${INDENT}${command}${' '.repeat(gap)}${dim(`# ${why}`)}`];
@@ -40,5 +40,5 @@ export function formatNextCommands(
     const comment = wrapText(why, width - MARK.length).split('\n');
     return [...comment.map((line) => dim(MARK + line.trim())), `${INDENT}${command}`];
   };
-  return [HEADING, ...commands.flatMap(lineOf)].join('\n');
+  return [HEADING, ...commands.flatMap(formatLines)].join('\n');
 }

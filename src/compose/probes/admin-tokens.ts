@@ -20,9 +20,9 @@ export function evaluateTokens(
   }
   if (entries.length === 0)
     return warn('no token: the admin route cannot be used', 'Create one with `docket tokens create`.');
-  const endOf = (expires: string) => Date.parse(`${expires}T00:00:00Z`) + DAY_MS;
+  const parseEnd = (expires: string) => Date.parse(`${expires}T00:00:00Z`) + DAY_MS;
   const ending = entries.flatMap(({ name, expires }) =>
-    expires === undefined ? [] : [{ name, expires, end: endOf(expires) }],
+    expires === undefined ? [] : [{ name, expires, end: parseEnd(expires) }],
   );
   const expired = ending.filter(({ end }) => end <= now);
   const remedy = 'Create a new one with `docket tokens create`, and remove the old one with `docket tokens revoke`.';

@@ -93,18 +93,18 @@ const WAITING = Symbol('waiting');
 export async function checkApiKeys(
   jobs: Definitions,
   context: AppContext,
-  { askCatalogs, known = new Map(), redis, signal }: DiagnoseOptions & { readonly redis: RedisClient | undefined },
+  { fetchCatalogs, known = new Map(), redis, signal }: DiagnoseOptions & { readonly redis: RedisClient | undefined },
 ): Promise<{ readonly findings: Finding[]; readonly catalogs: ReadonlyMap<string, Catalog> }> {
   const catalogs = new Map(known);
   const findings: Finding[] = [];
-  const opened = await composeCatalogs(context, { freshCatalogs: askCatalogs, orgs: jobs.orgs }).catch(toDocketError);
+  const opened = await composeCatalogs(context, { freshCatalogs: fetchCatalogs, orgs: jobs.orgs }).catch(toDocketError);
   if (opened instanceof DocketError) return { findings: [{ what: 'API keys', ...resultOfError(opened) }], catalogs };
-  const { portsOf, catalogOf, scope } = opened;
+  const { buildRunPorts, catalogOf, scope } = opened;
   try {
     const owners = await organizationsByKey(jobs, context);
     for (const settings of jobs.orgs.values()) {
       const { id } = settings;
-      const ports = await portsOf(settings).catch(toDocketError);
+      const ports = await buildRunPorts(settings).catch(toDocketError);
       if (ports instanceof DocketError) {
         findings.push({ what: `API key of ${id}`, ...resultOfError(ports) });
         continue;
@@ -132,7 +132,7 @@ export async function checkApiKeys(
         await runCheck(`Catalog of ${id}`, async () => {
           const catalog =
             known.get(id) ??
-            (askCatalogs
+            (fetchCatalogs
               ? await catalogOf(settings)
               : redis && (await cachedCatalog(redis, `${DEFAULT_KEY_PREFIX}:`, ports.key, settings.org)));
           if (catalog === undefined)

@@ -1,5 +1,5 @@
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
-import { mastersOf } from '../../redis/client.ts';
+import { masterNodes } from '../../redis/client.ts';
 import { type ClockSteps, NO_STEPS, redisClock } from '../../redis/clock.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { type CheckResult, fail, ok, warn } from '../../services/deployment/probe.ts';
@@ -46,7 +46,7 @@ export function evaluateClockSteps({ steps, last }: ClockSteps, now: number, oth
 
 /** Checks the clock of Redis. If it is far from ours, slots open at the wrong time. */
 export async function checkRedisClock({ redis, prefix, clock }: Probed): Promise<CheckResult | undefined> {
-  const [server] = mastersOf(redis);
+  const [server] = masterNodes(redis);
   if (server === undefined) return undefined;
   const before = clock.now();
   const [seconds, micros] = await withRedisErrors(redis, () => server.time());

@@ -3,7 +3,7 @@ import type { FindProxy } from '../../base/net/proxies.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { checkAllowLists } from '../../definitions/allow-lists/check-allow-lists.ts';
 import type { Definitions } from '../../definitions/load/load-definitions.ts';
-import { periodOf, runPeriodsOf } from '../../definitions/periods/period.ts';
+import { resolveReportPeriod, resolveRunPeriods } from '../../definitions/periods/period.ts';
 import { destinationGuard } from '../../deliver/destination-guard.ts';
 import { TARGETS, targetProbe } from '../../deliver/targets/registry.ts';
 import { checkPlan } from '../../plan/checks/check-plan.ts';
@@ -32,7 +32,7 @@ export function checkDefinitions(
     const settings = jobs.orgs.get(definition.org);
     const catalog = catalogs.get(definition.org);
     if (settings === undefined || catalog === undefined) continue;
-    planErrors += checkPlan({ definition, settings, ...runPeriodsOf(definition, settings, now), catalog }).length;
+    planErrors += checkPlan({ definition, settings, ...resolveRunPeriods(definition, settings, now), catalog }).length;
   }
   const { folder, reports, orgs, diagnostics } = jobs;
   const detail = `${formatCount(reports.size, 'report')} of ${formatCount(orgs.size, 'organization')} in ${folder}`;
@@ -106,7 +106,7 @@ export async function checkTargets(
       if (proxy !== undefined) used.add(proxy.name);
       return proxy;
     };
-    const period = periodOf(definition, settings, clock.now());
+    const period = resolveReportPeriod(definition, settings, clock.now());
     const context = {
       variables: { period, org, report, title, run: 'doctor' },
       secrets: scope.secretsOf(settings),

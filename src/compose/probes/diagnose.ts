@@ -8,15 +8,15 @@ import { openRedis, redisAddress } from '../../redis/connection.ts';
 import { DEFAULT_KEY_PREFIX } from '../../redis/keys.ts';
 import { assertSuitable } from '../../redis/server-check.ts';
 import type { Finding } from '../../services/deployment/probe.ts';
-import { type DocketContext, signInOf } from '../feature.ts';
+import { type DocketContext, findSignIn } from '../feature.ts';
 import { hasRedis } from '../redis.ts';
 import { checkApi } from './api.ts';
 import { checkApiKeys } from './api-keys.ts';
 import type { DiagnoseOptions, Probe } from './probe-context.ts';
-import { examine, probesOf } from './probes.ts';
+import { collectProbes, examine } from './probes.ts';
 
 /**
- * Checks everything that `docket start` needs. Sends nothing, and without `askCatalogs` uses no metrics call. A failed
+ * Checks everything that `docket start` needs. Sends nothing, and without `fetchCatalogs` uses no metrics call. A failed
  * check does not stop the others. Throws only the signal's reason.
  */
 export async function diagnose(
@@ -47,7 +47,7 @@ export async function diagnose(
   try {
     const at = {
       context,
-      signIn: signInOf(context),
+      signIn: findSignIn(context),
       jobs,
       clock,
       now: clock.now(),
@@ -59,7 +59,7 @@ export async function diagnose(
       api,
       keys,
     };
-    return await examine(at, probesOf(context.features).filter(chosen));
+    return await examine(at, collectProbes(context.features).filter(chosen));
   } finally {
     redis?.disconnect();
   }

@@ -5,7 +5,7 @@ import { isErrno } from '../../base/errno.ts';
 import { secretSource } from '../../base/secrets/secret.ts';
 import { asciiLowerCase } from '../../base/text/fold.ts';
 import { canonicalAddress } from '../../definitions/allow-lists/recipients.ts';
-import { targetOf } from '../../definitions/schema/kinds.ts';
+import { resolveTarget } from '../../definitions/schema/kinds.ts';
 import { parseDkimKey } from '../../deliver/targets/email/dkim.ts';
 import { deploymentSmtp, resolveMailServer } from '../../deliver/targets/email/mail-routes.ts';
 import { probeSmtp, type SmtpProbe } from '../../deliver/targets/email/smtp/smtp-probe.ts';
@@ -72,7 +72,7 @@ export async function checkMailServers({ jobs, context }: Pick<Examination, 'job
   const { config, env } = context;
   const mailing = new Set(
     [...jobs.reports.values()]
-      .filter(({ deliveries }) => deliveries.some((each) => targetOf(each, TARGETS).target.usesMailServer))
+      .filter(({ deliveries }) => deliveries.some((each) => resolveTarget(each, TARGETS).target.usesMailServer))
       .map(({ org }) => org),
   );
   const orgs = [...jobs.orgs.values()];

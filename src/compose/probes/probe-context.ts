@@ -26,7 +26,7 @@ export interface Probed {
 
 export interface DiagnoseOptions {
   /** Whether to fetch each organization's catalog, for one metrics call per key. */
-  readonly askCatalogs: boolean;
+  readonly fetchCatalogs: boolean;
   /** Catalogs that the caller already has, by organization. */
   readonly known?: ReadonlyMap<string, Catalog>;
   readonly signal: AbortSignal;

@@ -5,8 +5,8 @@ import {
   type DeploymentProblem,
   type Finding,
   type HealthCheck,
-  problemOf,
   resultOfError,
+  toProblems,
 } from '../../services/deployment/probe.ts';
 import { archiveProbe, redisProbe, stagingProbe } from '../../services/deployment/storage-health.ts';
 import type { Feature } from '../feature.ts';
@@ -174,7 +174,7 @@ export const PROBES: readonly Probe[] = [
 const FEATURES_BEFORE = 'Approvers';
 
 /** All probes of a process with these features. */
-export function probesOf(features: readonly Pick<Feature, 'probes'>[] = []): readonly Probe[] {
+export function collectProbes(features: readonly Pick<Feature, 'probes'>[] = []): readonly Probe[] {
   const at = PROBES.findIndex(({ what }) => what === FEATURES_BEFORE);
   return PROBES.toSpliced(at, 0, ...features.flatMap(({ probes = [] }) => probes));
 }
@@ -200,7 +200,7 @@ export async function findProblems(at: Probed, probes = PROBES): Promise<readonl
     if (result === undefined) return;
     const found = 'state' in result ? [result] : result;
     if (found.some(({ state }) => state === 'fail')) failed.add(what);
-    problems.push(...found.flatMap(problemOf));
+    problems.push(...found.flatMap(toProblems));
   };
   for (const probe of probes) await look(probe);
   return problems;

@@ -54,10 +54,10 @@ export function evaluateFailures(reports: readonly ProcessReport[]): readonly Fi
   const failures = new Map<string, { readonly failure: ProcessFailure; readonly hosts: string[] }>();
   for (const { host, roles, failing } of reports) {
     for (const failure of failing) {
-      const alike = `${failure.name} ${failure.detail}`;
-      const found = failures.get(alike) ?? { failure, hosts: [] };
+      const failureKey = `${failure.name} ${failure.detail}`;
+      const found = failures.get(failureKey) ?? { failure, hosts: [] };
       found.hosts.push(`${host} (${roles.join(', ')})`);
-      failures.set(alike, { ...found, failure: failure.since < found.failure.since ? failure : found.failure });
+      failures.set(failureKey, { ...found, failure: failure.since < found.failure.since ? failure : found.failure });
     }
   }
   return [...failures.values()].map(({ failure: { name, detail, since, ...own }, hosts }) => {

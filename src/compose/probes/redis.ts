@@ -1,5 +1,5 @@
 import { DocketError } from '../../base/error.ts';
-import { mastersOf, redisName } from '../../redis/client.ts';
+import { masterNodes, redisName } from '../../redis/client.ts';
 import type { RedisServerInfo } from '../../redis/server-check.ts';
 import { parseInfo, type RedisMemory, readRedisMemory } from '../../redis/server-info.ts';
 import { type CheckResult, fail, formatByteSize, ok, resultOfError, warn } from '../../services/deployment/probe.ts';
@@ -12,7 +12,7 @@ export function checkServer({ redis, server }: Examination): CheckResult {
 
 export async function checkPersistence({ redis, server }: Examination): Promise<CheckResult | undefined> {
   if (redis === undefined || server instanceof DocketError) return undefined;
-  const infos = await Promise.all(mastersOf(redis).map((each) => each.info())).catch(() => []);
+  const infos = await Promise.all(masterNodes(redis).map((each) => each.info())).catch(() => []);
   return evaluatePersistence(
     server,
     infos.map(findWriteError).find((why) => why !== undefined),
@@ -80,7 +80,7 @@ export function evaluateLatency(ms: number): CheckResult {
 const PING_COUNT = 5;
 
 export async function checkLatency({ redis }: Examination): Promise<CheckResult | undefined> {
-  const server = redis && mastersOf(redis)[0];
+  const server = redis && masterNodes(redis)[0];
   if (server === undefined) return undefined;
   const times: number[] = [];
   for (let ping = 0; ping < PING_COUNT; ping += 1) {

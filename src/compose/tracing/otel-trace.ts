@@ -24,7 +24,7 @@ export const SPAN_ATTRIBUTES = {
 
 const ATTRIBUTE_NAMES: Readonly<Record<string, string>> = SPAN_ATTRIBUTES;
 
-const attributesOf = (fields: SpanAttributes): OpenTelemetry.Attributes =>
+const toAttributes = (fields: SpanAttributes): OpenTelemetry.Attributes =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([field, value]) => {
       const name = ATTRIBUTE_NAMES[field];
@@ -41,10 +41,10 @@ export function otelTrace(api: typeof OpenTelemetry, version: string): Trace {
     span: ({ name, kind = 'internal', parent, ...fields }, work) => {
       const active = api.context.active();
       const outer = parent === undefined ? active : api.propagation.extract(active, { traceparent: parent });
-      const options = { kind: kinds[kind], attributes: attributesOf(fields) };
+      const options = { kind: kinds[kind], attributes: toAttributes(fields) };
       return tracer.startActiveSpan(name, options, outer, async (span) => {
         const setAttributes = (more: SpanAttributes): void => {
-          span.setAttributes(attributesOf(more));
+          span.setAttributes(toAttributes(more));
           if (more.error !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR });
         };
         try {

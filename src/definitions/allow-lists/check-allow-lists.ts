@@ -62,14 +62,20 @@ export async function checkAllowLists(
     const settings = jobs.orgs.get(definition.org);
     const source = jobs.sources.get(name);
     if (settings === undefined || source === undefined) continue;
-    for (const { path, enforced, ...refusal } of await refusalsOf(definition, settings, policy, refusalOf, kinds)) {
+    for (const { path, enforced, ...refusal } of await collectRefusals(
+      definition,
+      settings,
+      policy,
+      refusalOf,
+      kinds,
+    )) {
       (enforced ? errors : warnings).push(diagnosticAt(source, path, { code: 'scope.not_allowed', ...refusal }));
     }
   }
   return { errors: errors.sort(comparePositions), warnings: warnings.sort(comparePositions) };
 }
 
-async function refusalsOf(
+async function collectRefusals(
   definition: Definition,
   settings: OrgSettings,
   policy: AllowListPolicy,

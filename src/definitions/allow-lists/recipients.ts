@@ -37,10 +37,10 @@ export function canonicalDomain(domain: string): string | undefined {
 
 /** Whether a label differs from its canonical form only in case and in the encoding of accents. */
 const isSpellingOf = (label: string, ascii: string): boolean =>
-  /^\p{ASCII}*$/u.test(label) || lowerCaseOf(foldText(label)) === domainToUnicode(ascii);
+  /^\p{ASCII}*$/u.test(label) || lowerNonAscii(foldText(label)) === domainToUnicode(ascii);
 
 /** Lower case of letters outside ASCII, except of those that would become ASCII. */
-const lowerCaseOf = (text: string): string =>
+const lowerNonAscii = (text: string): string =>
   text.replace(/\P{ASCII}/gu, (letter) => {
     const lower = letter.toLowerCase();
     return /\p{ASCII}/u.test(lower) ? letter : lower;

@@ -91,7 +91,7 @@ export function secretAuthorizer(
   };
   const index = indexSecrets(orgs);
   /** The organizations whose `org.yaml` refers to the secret or lists it. */
-  const ownersOf = async (ref: SecretRef): Promise<ReadonlySet<string>> => {
+  const findOwners = async (ref: SecretRef): Promise<ReadonlySet<string>> => {
     const owners = new Set('env' in ref ? index.byVariable.get(ref.env) : []);
     if ('file' in ref) {
       for (const { file, id } of index.files) {
@@ -125,7 +125,7 @@ export function secretAuthorizer(
     if (org.secrets !== undefined && !(await isListed(org.secrets, ref))) return refuse('unlisted');
     if ('file' in ref && allowedFolders.length > 0 && !(await isInside(ref.file, allowedFolders)))
       return refuse('outside');
-    const owners = await ownersOf(ref);
+    const owners = await findOwners(ref);
     if (await belongsToDeployment(ref, owners, org)) return refuse('deployment', enforce);
     return owners.size === 0 || owners.has(org.id) ? undefined : refuse('others', enforce);
   };

@@ -32,7 +32,7 @@ export const commentLength = (text: string): number => [...text].length;
  * Matches the beginning of a line with a request: `Decision:`, `Action:`, `Action (owner, due):`, or the same in
  * German. Such a line is a paragraph of its own.
  */
-export const ASKED_LINE =
+export const REQUEST_LINE =
   /^(?:(?<decision>decision|beschluss)|(?<action>action|massnahme|maßnahme)(?: ?\((?<who>[^()]{0,200})\))?) ?: ?(?=\S)/iu;
 
 const BULLET = /^-[ \t]+(?=\S)/;
@@ -47,14 +47,14 @@ interface OpenBlock {
 /**
  * Parses a comment into blocks: paragraphs (a blank line ends one), lists (`- ` or `1. `, `2. `, …), `*em*` and
  * `**strong**`. Everything else is text: there are no links, HTML, headings or nesting, and a `*` without a partner
- * stays. Line breaks in a paragraph become spaces, except before `ASKED_LINE`. The numbers of a list begin at 1 and are
+ * stays. Line breaks in a paragraph become spaces, except before `REQUEST_LINE`. The numbers of a list begin at 1 and are
  * consecutive, so that they are printed as they were typed: `3. November` is text. Control characters, unpaired
  * surrogates and what `stripInvisible` removes are left out. Pure.
  */
 export function parseComment(text: string): readonly CommentBlock[] {
   const blocks: OpenBlock[] = [];
   let afterBlank = true;
-  for (const line of linesOf(text)) {
+  for (const line of splitLines(text)) {
     if (line === '') {
       afterBlank = true;
       continue;
@@ -69,7 +69,7 @@ export function parseComment(text: string): readonly CommentBlock[] {
   );
 }
 
-const linesOf = (text: string): readonly string[] =>
+const splitLines = (text: string): readonly string[] =>
   text.split(/\r\n|[\n\r\u0085\u2028\u2029]/).map((line) =>
     stripInvisible(line)
       .replace(/\t/g, ' ')
@@ -93,8 +93,8 @@ function addLine(blocks: OpenBlock[], line: string, afterBlank: boolean): void {
     return;
   }
   // A number out of order does not belong to the item before it.
-  const asks = ASKED_LINE.test(line.replace(/^\*\*/, ''));
-  const continues = !asks && !afterBlank && !(number !== undefined && last?.kind !== 'paragraph');
+  const isRequest = REQUEST_LINE.test(line.replace(/^\*\*/, ''));
+  const continues = !isRequest && !afterBlank && !(number !== undefined && last?.kind !== 'paragraph');
   if (last === undefined || !continues) blocks.push({ kind: 'paragraph', items: [line] });
   else last.items.push(last.kind === 'paragraph' ? line : `${last.items.pop() ?? ''} ${line}`);
 }

@@ -1,4 +1,4 @@
-import { countries, regionsOf } from '../schedules/holidays.ts';
+import { collectRegions, countries } from '../schedules/holidays.ts';
 import type { OrgFile } from '../schema/org-settings.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
@@ -23,7 +23,7 @@ export function calendarDiagnostics(source: SourceFile, { calendar }: OrgFile): 
     ];
   }
   if (region === undefined) return [];
-  const regions = regionsOf(country);
+  const regions = collectRegions(country);
   if (Object.hasOwn(regions, region)) return [];
   const codes = Object.keys(regions);
   return [

@@ -6,7 +6,7 @@ import {
   type DiagnosticContext,
   type DiagnosticText,
   type LocatedDiagnostic,
-  targetOf,
+  resolveTarget,
 } from '../schema/kinds.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import { makesSeveralFiles } from '../schema/outputs.ts';
@@ -69,7 +69,7 @@ export function deliveryDiagnostics(
     ).map(located(['outputs', index])),
   );
   const deliveries = file.deliveries.flatMap((delivery, index) => {
-    const { target, spec } = targetOf(delivery, targets);
+    const { target, spec } = resolveTarget(delivery, targets);
     return target.diagnostics(spec, context).map(located(['deliveries', index, target.kind]));
   });
   return [...names, ...deliveries];

@@ -1,9 +1,9 @@
 import { DAY_MS } from '../../base/time.ts';
-import { runPeriodsOf } from '../periods/period.ts';
-import { nextReportSlots, timetableOf } from '../schedules/slots.ts';
+import { resolveRunPeriods } from '../periods/period.ts';
+import { buildTimetable, nextReportSlots } from '../schedules/slots.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition, ReportFile } from '../schema/report-definition.ts';
-import { reportTargets, whereOf } from '../schema/targets.ts';
+import { parseWhere, reportTargets } from '../schema/targets.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
 import type { SourceFile } from '../yaml/source-file.ts';
 import type { Diagnostic } from './diagnostic.ts';
@@ -26,7 +26,7 @@ export function exceptionWarnings(
         metrics.includes(target.metric) &&
         ofRows &&
         (dimensions.length === 0 ||
-          whereOf(target)?.dimension === dimension ||
+          parseWhere(target)?.dimension === dimension ||
           (dimension !== undefined && target.rows?.includes(dimension) === true))
       );
     };
@@ -70,10 +70,10 @@ export function sectionPeriodAdvice(
   const slots =
     report.schedule.length === 0
       ? Array.from({ length: COMPARED_SLOTS }, (_, day) => now + day * DAY_MS)
-      : nextReportSlots(timetableOf(report, settings), now, COMPARED_SLOTS).map(({ at }) => at);
+      : nextReportSlots(buildTimetable(report, settings), now, COMPARED_SLOTS).map(({ at }) => at);
   const resolved = slots.map((at) => ({
-    before: runPeriodsOf({ ...report, period_from: 'slot' }, settings, at).sectionPeriods ?? {},
-    after: runPeriodsOf(report, settings, at).sectionPeriods ?? {},
+    before: resolveRunPeriods({ ...report, period_from: 'slot' }, settings, at).sectionPeriods ?? {},
+    after: resolveRunPeriods(report, settings, at).sectionPeriods ?? {},
   }));
   return report.sections.flatMap(({ id, period }, index): Diagnostic[] => {
     const days = resolved.flatMap(({ before: { [id]: before }, after: { [id]: after } }) =>

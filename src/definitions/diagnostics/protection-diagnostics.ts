@@ -1,4 +1,4 @@
-import { type DefinitionKinds, targetOf } from '../schema/kinds.ts';
+import { type DefinitionKinds, resolveTarget } from '../schema/kinds.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { ReportFile } from '../schema/report-definition.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
@@ -26,7 +26,7 @@ export function clearFigures(
   const clear = new Set(outputs.flatMap((output) => (isProtected(output) ? [] : [output.format])));
   return deliveries.flatMap((delivery, index): ClearFigures[] => {
     if (delivery.unprotected === true) return [];
-    const { target, spec } = targetOf(delivery, targets);
+    const { target, spec } = resolveTarget(delivery, targets);
     const { formats, parts } = target.describe(spec).shows ?? { formats: [], parts: [] };
     const what = [...[...clear].filter((format) => formats === 'all' || formats.includes(format)), ...parts];
     return what.length === 0 ? [] : [{ index, what }];
@@ -54,7 +54,7 @@ export const subjectAdvice = (
   { targets }: Pick<DefinitionKinds, 'targets'>,
 ): readonly Diagnostic[] =>
   report.deliveries.flatMap((delivery, index): Diagnostic[] => {
-    const { target, spec } = targetOf(delivery, targets);
+    const { target, spec } = resolveTarget(delivery, targets);
     if (target.describe(spec).undecidedSubject !== true || !keepsFiguresInside(report, settings)) return [];
     return [
       diagnosticAt(source, ['deliveries', index], {

@@ -1,7 +1,7 @@
-import { periodOf } from '../periods/period.ts';
+import { resolveReportPeriod } from '../periods/period.ts';
 import { cronFields } from '../schedules/cron.ts';
-import { nextReportSlots, timetableOf } from '../schedules/slots.ts';
-import { type DefinitionKinds, targetOf } from '../schema/kinds.ts';
+import { buildTimetable, nextReportSlots } from '../schedules/slots.ts';
+import { type DefinitionKinds, resolveTarget } from '../schema/kinds.ts';
 import type { OrgSettings } from '../schema/org-settings.ts';
 import type { Definition } from '../schema/report-definition.ts';
 import { diagnosticAt } from '../yaml/parse-yaml.ts';
@@ -103,8 +103,8 @@ function repeatedPeriods(
 ): readonly Diagnostic[] {
   const { period } = report;
   if (typeof period === 'string' && /^current_|_to_date$/.test(period)) return [];
-  const days = nextReportSlots(timetableOf(report, settings), now, COMPARED_SLOTS).map(({ at }) => {
-    const { from, to } = periodOf(report, settings, at);
+  const days = nextReportSlots(buildTimetable(report, settings), now, COMPARED_SLOTS).map(({ at }) => {
+    const { from, to } = resolveReportPeriod(report, settings, at);
     return `${from} to ${to}`;
   });
   const repeated = days.find((each, index) => each === days[index - 1]);
@@ -127,7 +127,7 @@ function repeatedFiles(
   const varies = (template: string) => /\{\{[^}]*\b(period|run|headlines?)\b/.test(template);
   const fixed = outputs.flatMap(({ name }) => (name === undefined || varies(name) ? [] : [name]));
   return deliveries.flatMap((delivery, index): Diagnostic[] => {
-    const { target, spec } = targetOf(delivery, targets);
+    const { target, spec } = resolveTarget(delivery, targets);
     const { template, overwrite } = target.describe(spec).writes ?? { template: '', overwrite: true };
     const named = template.includes('file.name');
     if (overwrite || varies(template) || (named && fixed.length === 0)) return [];

@@ -186,7 +186,7 @@ export function createDefinitionParser(
       const { source, value, partial, diagnostics } = parseYaml(file, text, reportSchema, reportStandIns);
       const read = value === undefined ? partial : { value, source, lost: [] };
       if (read === undefined) return { source, diagnostics };
-      const all = [...diagnostics, ...rulesOf(read, name, org?.settings, kinds)];
+      const all = [...diagnostics, ...checkRules(read, name, org?.settings, kinds)];
       // The digest includes the name: two reports with the same text are stored under different digests.
       const definition: Definition = { ...read.value, ...name, digest: reportTextDigest(name, text, org?.text) };
       if (org !== undefined && all.length === 0) {
@@ -216,7 +216,7 @@ export const reportTextDigest = (name: ReportName, text: string, orgText: string
     .digest('hex');
 
 /** Errors of a report that its schema cannot show, except those that follow from parts that could not be read. */
-function rulesOf(
+function checkRules(
   { value, source, lost }: PartialValue<ReportFile>,
   name: { readonly org: string; readonly report: string },
   settings: OrgSettings | undefined,

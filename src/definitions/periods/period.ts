@@ -28,14 +28,14 @@ export interface Period {
 
 type Unit = 'day' | 'week' | 'month' | 'quarter' | 'year';
 const UNITS: readonly Unit[] = ['day', 'week', 'month', 'quarter', 'year'];
-const unitOf = (name: string): Unit | undefined => UNITS.find((unit) => unit === name);
+const findUnit = (name: string): Unit | undefined => UNITS.find((unit) => unit === name);
 
 /**
  * The period of a report at an instant, in its time zone and with its organization's weeks and fiscal year.
  * @param at epoch ms: the slot, or the moment of the trigger
  * @param spec replaces the definition's period
  */
-export const periodOf = (
+export const resolveReportPeriod = (
   definition: Pick<ReportFile, 'period' | 'timezone' | 'locale'>,
   settings: Pick<OrgFile, 'timezone' | 'locale' | 'fiscal_year_start' | 'week_start'>,
   at: number,
@@ -67,13 +67,13 @@ export interface RunPeriods {
  * contain that instant (`current_…`, `…_to_date`) would reach beyond it, so they are computed on the last day. With
  * `period_from: slot` they are computed at `at`, unless `spec` replaces the report's period.
  */
-export function runPeriodsOf(
+export function resolveRunPeriods(
   definition: Pick<ReportFile, 'period' | 'period_from' | 'timezone' | 'locale' | 'sections'>,
-  settings: Parameters<typeof periodOf>[1],
+  settings: Parameters<typeof resolveReportPeriod>[1],
   at: number,
   spec?: PeriodSpec,
 ): RunPeriods {
-  const period = periodOf(definition, settings, at, spec);
+  const period = resolveReportPeriod(definition, settings, at, spec);
   const instantFor = (own: PeriodSpec): number => {
     if (spec === undefined && definition.period_from === 'slot') return at;
     const afterLastDay = DateTime.fromISO(period.to, { zone: period.timezone }).plus({ days: 1 }).startOf('day');
@@ -83,7 +83,12 @@ export function runPeriodsOf(
   const own = definition.sections.flatMap((section): [string, Period][] =>
     section.period === undefined
       ? []
-      : [[section.id, periodOf({ ...definition, period: section.period }, settings, instantFor(section.period))]],
+      : [
+          [
+            section.id,
+            resolveReportPeriod({ ...definition, period: section.period }, settings, instantFor(section.period)),
+          ],
+        ],
   );
   return { period, ...(own.length === 0 ? {} : { sectionPeriods: Object.freeze(Object.fromEntries(own)) }) };
 }
@@ -120,14 +125,14 @@ const periodOnDay = memoize(
     locale: string | undefined,
     fiscalCalendar: FiscalCalendar,
   ): Period => {
-    const { first, last, unit } = dateRangeOf(spec, DateTime.utc(year, month, day), fiscalCalendar);
+    const { first, last, unit } = resolveDateRange(spec, DateTime.utc(year, month, day), fiscalCalendar);
     const fiscal = fiscalLabel(first, last, unit, locale, fiscalCalendar);
     return makePeriod(isoDate(first), isoDate(last), timezone, locale, fiscal);
   },
   MAX_CACHED_PERIODS,
 );
 
-function dateRangeOf(
+function resolveDateRange(
   spec: string,
   today: DateTime,
   fiscalCalendar: FiscalCalendar,
@@ -148,7 +153,7 @@ function dateRangeOf(
 }
 
 /** The unit of `previous_week`, `current_week` and `week_to_date`. */
-const unitOfPeriod = (spec: string): Unit | undefined => unitOf(spec.replace(/^(previous|current)_|_to_date$/, ''));
+const unitOfPeriod = (spec: string): Unit | undefined => findUnit(spec.replace(/^(previous|current)_|_to_date$/, ''));
 
 /** The first day of the week, quarter, … that contains the day. */
 function unitStart(
@@ -160,11 +165,11 @@ function unitStart(
   if (fiscal === undefined || (unit !== 'quarter' && unit !== 'year')) return today.startOf(unit);
   const sameYear = DateTime.utc(today.year, fiscal.month, fiscal.day);
   const year = sameYear > today ? sameYear.minus({ years: 1 }) : sameYear;
-  return unit === 'year' ? year : year.plus({ quarters: quarterOf(year, today) });
+  return unit === 'year' ? year : year.plus({ quarters: countQuarters(year, today) });
 }
 
 /** Full quarters since a fiscal year's first day: 0 to 3. */
-const quarterOf = (year: DateTime, day: DateTime): number =>
+const countQuarters = (year: DateTime, day: DateTime): number =>
   [3, 2, 1].find((quarters) => year.plus({ quarters }) <= day) ?? 0;
 
 /** `FY2026`, `FY2026-Q1` (German: `GJ…`); undefined if the names of the calendar year apply. */
@@ -181,7 +186,7 @@ function fiscalLabel(
   if ((unit !== 'quarter' && unit !== 'year') || !whole) return undefined;
   const year = unitStart(first, 'year', fiscalCalendar);
   const named = fiscal.named_by === 'start' ? year : year.plus({ years: 1 }).minus({ days: 1 });
-  const quarter = unit === 'quarter' ? quarterOf(year, first) + 1 : undefined;
+  const quarter = unit === 'quarter' ? countQuarters(year, first) + 1 : undefined;
   return messagesFor(locale).table.fiscal(named.year, quarter);
 }
 
@@ -190,7 +195,7 @@ const isoDate = (date: DateTime): string => date.toFormat('yyyy-MM-dd');
 export const civilDate = (date: string): DateTime => DateTime.fromISO(date, { zone: 'utc' });
 
 const makePeriod = (from: string, to: string, timezone: string, locale: string | undefined, label?: string): Period =>
-  Object.freeze({ from, to, timezone, label: label ?? labelOf(civilDate(from), civilDate(to), locale) });
+  Object.freeze({ from, to, timezone, label: label ?? formatLabel(civilDate(from), civilDate(to), locale) });
 
 /** The smallest and the largest number of days of a unit. */
 const DAYS_OF: Readonly<Record<Unit, readonly [number, number]>> = {
@@ -214,7 +219,7 @@ function covers(from: DateTime, to: DateTime, unit: Unit): boolean {
 }
 
 /** The shortest usual name of the range. File names contain it, so it is ASCII without path separators. */
-function labelOf(from: DateTime, to: DateTime, locale: string | undefined): string {
+function formatLabel(from: DateTime, to: DateTime, locale: string | undefined): string {
   if (covers(from, to, 'year')) return from.toFormat('yyyy');
   if (covers(from, to, 'quarter')) return from.toFormat("yyyy-'Q'q");
   if (covers(from, to, 'month')) return from.toFormat('yyyy-MM');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../base/time.ts';
 import { lineSchema } from '../schema/values/primitives.ts';
-import { type CivilDay, monthBounds, parseCivilDay, WEEKDAYS, weekdayOf } from './civil-day.ts';
+import { type CivilDay, getWeekday, monthBounds, parseCivilDay, WEEKDAYS } from './civil-day.ts';
 import { HOLIDAY_YEARS, publicHolidays } from './holidays.ts';
 
 const MAX_DATES = 1000;
@@ -45,7 +45,7 @@ export function businessDays({ country, region, holidays, working_days, weekend 
     const year = new Date(day * DAY_MS).getUTCFullYear();
     if (country !== undefined && (year < HOLIDAY_YEARS.first || year > HOLIDAY_YEARS.last)) return undefined;
     if (workingDays.has(day)) return true;
-    if (weekendDays.has(weekdayOf(day)) || holidayDays.has(day)) return false;
+    if (weekendDays.has(getWeekday(day)) || holidayDays.has(day)) return false;
     return country === undefined || !publicHolidays({ country, region }, year).has(day);
   };
   // The loop ends, because a week has at most six weekend days, and the lists of dates are finite.

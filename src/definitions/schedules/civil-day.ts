@@ -12,7 +12,7 @@ export const formatCivilDay = (day: CivilDay): string => new Date(day * DAY_MS).
 export const WEEKDAYS = ['MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'SUN'] as const;
 
 /** 0 is Monday. */
-export const weekdayOf = (day: CivilDay): number => (((day + 3) % 7) + 7) % 7;
+export const getWeekday = (day: CivilDay): number => (((day + 3) % 7) + 7) % 7;
 
 /** The first days of the day's month and of the next month. */
 export function monthBounds(day: CivilDay): { readonly first: CivilDay; readonly next: CivilDay } {

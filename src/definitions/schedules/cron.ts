@@ -46,7 +46,7 @@ const rangeError = memoize((text: string): string | null => {
 const HOURS_PER_DAY = 24;
 
 /** The hours in a list of values and ranges, without wildcards and steps. */
-function hoursOf(field: string): ReadonlySet<number> {
+function parseHours(field: string): ReadonlySet<number> {
   const hours = new Set<number>();
   for (const part of field.split(',')) {
     const [first = 0, last = first] = part.split('-').map(Number);
@@ -81,7 +81,7 @@ export function parseCron(cron: string): ParsedCron {
         yield time.getTime();
       }
     },
-    isInterval: /[*/]/.test(hour) || hoursOf(hour).size === HOURS_PER_DAY,
+    isInterval: /[*/]/.test(hour) || parseHours(hour).size === HOURS_PER_DAY,
   };
 }
 

@@ -57,7 +57,7 @@ export function publicHolidays(place: HolidayRegion, year: number): ReadonlySet<
 export const countries = (): Readonly<Record<string, string>> => new (library())().getCountries('en');
 
 /** The regions of a known country, and parts of regions (`BY-A`), with their English names. */
-export function regionsOf(country: string): Readonly<Record<string, string>> {
+export function collectRegions(country: string): Readonly<Record<string, string>> {
   const all = new (library())();
   const regions = all.getStates(country, 'en') ?? {};
   const parts = Object.keys(regions).flatMap((region) =>

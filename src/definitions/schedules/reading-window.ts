@@ -29,8 +29,8 @@ export const localDay = (at: number, zone: string): string =>
 export function readingWindow(day: string, time: string, zone: string): ReadingWindow | undefined {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
   const midnight = parseCivilDay(day) * DAY_MS;
-  const instantOf = (civil: number) => localToInstants(civil, zoneOffsets(zone), false)[0];
-  const [at, dayEnd] = [instantOf(midnight + hours * HOUR_MS + minutes * MINUTE_MS), instantOf(midnight + DAY_MS)];
+  const toInstant = (civil: number) => localToInstants(civil, zoneOffsets(zone), false)[0];
+  const [at, dayEnd] = [toInstant(midnight + hours * HOUR_MS + minutes * MINUTE_MS), toInstant(midnight + DAY_MS)];
   if (at === undefined || dayEnd === undefined || localDay(at, zone) !== day) return undefined;
   return { day, at, notBefore: at - HOUR_MS, until: Math.min(at + HOUR_MS, dayEnd) };
 }

@@ -49,7 +49,7 @@ function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calenda
     return [...slots].sort((a, b) => a - b);
   };
   /** Ms after `after` within which the cron has `count` times, without shifts. */
-  const spanOf = (after: number, count: number): number => {
+  const measureSpan = (after: number, count: number): number => {
     const local = after + offsetAt(after);
     const start = schedule.start === undefined ? local : Math.max(local, Date.parse(schedule.start));
     let last = start;
@@ -61,7 +61,7 @@ function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calenda
     }
     return last - local + MINUTE_MS;
   };
-  return { between, spanOf };
+  return { between, spanOf: measureSpan };
 }
 
 /**
@@ -121,7 +121,7 @@ export const timetableSchema = z.strictObject({
 });
 
 /** A report's timetable. */
-export const timetableOf = (
+export const buildTimetable = (
   report: { readonly schedule: readonly Schedule[] },
   org: Pick<OrgSettings, 'timezone' | 'calendar'>,
 ): Timetable => ({

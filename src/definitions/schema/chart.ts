@@ -42,7 +42,7 @@ export type ChartSpec = z.output<typeof chartSchema>;
 export type ChartKind = (typeof CHART_KINDS)[number];
 
 /** Converts either form to a mapping. */
-export const chartAsked = (chart: ChartSpec): Exclude<ChartSpec, string> =>
+export const normalizeChart = (chart: ChartSpec): Exclude<ChartSpec, string> =>
   typeof chart === 'string' ? { kind: chart } : chart;
 
 interface ChartedSection {
@@ -60,7 +60,7 @@ interface ChartIssue {
 
 /** Requirements of a chart that its section does not meet: an x axis (time or group), known metrics, a second axis. */
 export function chartIssues(chart: ChartSpec, { metrics, dimensions, granularity }: ChartedSection): ChartIssue[] {
-  const { kind, series = metrics, secondary = [], axes } = chartAsked(chart);
+  const { kind, series = metrics, secondary = [], axes } = normalizeChart(chart);
   const at = typeof chart === 'string' ? ['chart'] : ['chart', 'kind'];
   const faults: ChartIssue[] = [];
   const add = (path: (string | number)[], message: string, params: ChartIssue['params']) =>

@@ -139,7 +139,7 @@ export const kindLabels = ({ targets, formats }: DefinitionKinds): ReadonlyMap<s
 /**
  * Finds the target of a delivery, with the spec that the target's own schema returned. Throws if the kind is unknown.
  */
-export function targetOf<Target extends Pick<TargetSchema, 'kind'>>(
+export function resolveTarget<Target extends Pick<TargetSchema, 'kind'>>(
   delivery: DeliverySpec,
   targets: readonly Target[],
 ): { readonly target: Target; readonly spec: never } {
@@ -154,7 +154,7 @@ export function describeDelivery(
   delivery: DeliverySpec,
   targets: readonly Pick<TargetSchema, 'kind' | 'describe'>[],
 ): TargetDescription & { readonly kind: string } {
-  const { target, spec } = targetOf(delivery, targets);
+  const { target, spec } = resolveTarget(delivery, targets);
   return { kind: target.kind, ...target.describe(spec) };
 }
 

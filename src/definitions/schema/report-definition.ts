@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../periods/period-spec.ts';
 import { CATCH_UP, schedulesSchema } from '../schedules/schedule.ts';
-import { type ChartKind, type ChartSpec, chartAsked } from './chart.ts';
+import { type ChartKind, type ChartSpec, normalizeChart } from './chart.ts';
 import { compareSchema, toDateSchema } from './comparison.ts';
 import type { DefinitionKinds, DeliverySpec, Output } from './kinds.ts';
 import { isTrendOfScorecard, withScorecardMetrics } from './layout.ts';
@@ -17,7 +17,7 @@ import { lineSchema, localeSchema, printedLineSchema, printedTextSchema, zoneSch
 import { labelsSchema, unitsSchema } from './values/units.ts';
 
 export type { ChartKind, ChartSpec, DeliverySpec, Output, PeriodSpec };
-export { CATCH_UP, chartAsked, NAMED_PERIODS, periodSpecSchema, sectionSchema };
+export { CATCH_UP, NAMED_PERIODS, normalizeChart as chartAsked, periodSpecSchema, sectionSchema };
 
 /** The largest definition file that is read, in bytes. */
 export const MAX_DEFINITION_BYTES = 1024 * 1024;

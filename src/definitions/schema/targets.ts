@@ -91,7 +91,7 @@ const targetSchema = fieldsSchema.superRefine(({ target, watch, better }, contex
 export type Target = z.infer<typeof targetSchema>;
 
 /** The dimension and value in `where`. */
-export function whereOf({ where }: Pick<Target, 'where'>): { dimension: string; value: string } | undefined {
+export function parseWhere({ where }: Pick<Target, 'where'>): { dimension: string; value: string } | undefined {
   const [entry] = Object.entries(where ?? {});
   return entry === undefined ? undefined : { dimension: entry[0], value: entry[1] };
 }

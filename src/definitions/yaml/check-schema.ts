@@ -13,9 +13,9 @@ import {
 } from './edit-value.ts';
 import {
   BOOLEAN_WORDS,
+  collectFindings,
   type Finding,
   findingDiagnostic,
-  findingsOf,
   knownValues,
   zodErrorMap,
 } from './schema-diagnostics.ts';
@@ -75,7 +75,7 @@ export function checkSchema<Schema extends z.ZodType>(input: SchemaCheckInput<Sc
       const partial = { value: parsed.data, source: state.source(), lost: state.lost };
       return { partial, diagnostics, more };
     }
-    const findings = findingsOf(parsed.error.issues);
+    const findings = collectFindings(parsed.error.issues);
     const shown = findings.slice(0, Math.max(0, max - diagnostics.length));
     more += findings.length - shown.length;
     if (shown.length === 0) break;
@@ -100,7 +100,7 @@ export const isPrefix = (prefix: ValuePath, path: ValuePath): boolean =>
 const samePath = (a: ValuePath, b: ValuePath): boolean => a.length === b.length && isPrefix(a, b);
 
 /** The part of a file that rules between fields apply to: an entry of a list at the top, or a field. */
-const unitOf = (path: ValuePath): ValuePath => path.slice(0, typeof path[1] === 'number' ? 2 : 1);
+const toRuleScope = (path: ValuePath): ValuePath => path.slice(0, typeof path[1] === 'number' ? 2 : 1);
 
 /** Whether the format of an output cannot be read because of this path. */
 const hidesFormat = ([list, , field]: ValuePath): boolean =>
@@ -189,7 +189,7 @@ class Repairs<Schema extends z.ZodType> {
       // Deliveries refer to the formats of outputs.
       if (isRule && hidesFormat(damaged) && original[0] === 'deliveries') return true;
       if (isRule && damaged[0] === 'sections' && samePath(original, ['sections'])) return true;
-      if (!samePath(unitOf(original), unitOf(damaged))) return false;
+      if (!samePath(toRuleScope(original), toRuleScope(damaged))) return false;
       if (!present) return true;
       return isRule && (unknown !== true || isPrefix(original, damaged));
     });
@@ -205,7 +205,7 @@ class Repairs<Schema extends z.ZodType> {
       this.current = removeAt(this.current, path);
       return;
     }
-    const correction = corrected ? undefined : correctionOf({ issue }, found);
+    const correction = corrected ? undefined : suggestCorrection({ issue }, found);
     if (correction !== undefined) {
       this.#corrected.push(original);
       this.current = replaceAt(this.current, path, correction);
@@ -242,19 +242,23 @@ function comparePaths(a: ValuePath, b: ValuePath): number {
 }
 
 /** The value that was probably meant. */
-function correctionOf({ issue }: Pick<Finding, 'issue'>, found: unknown): unknown {
+function suggestCorrection({ issue }: Pick<Finding, 'issue'>, found: unknown): unknown {
   // Rules between fields may depend on the value, and a wrong guess would break others.
   if (issue.code === 'custom' || !['string', 'number', 'boolean'].includes(typeof found)) return undefined;
   if (typeof found === 'string') {
     const [meant] = closestMatches(found, knownValues(issue));
     if (meant !== undefined) return meant;
   }
-  const wants =
+  const expectedType =
     issue.code === 'invalid_type' ? issue.expected : issue.code === 'invalid_value' ? typeof issue.values[0] : '';
-  if (wants === 'string') return issue.code === 'invalid_type' ? String(found) : undefined;
-  if (wants === 'array') return [found];
-  if (wants === 'boolean') return BOOLEAN_WORDS.get(String(found).toLowerCase());
-  if ((wants === 'number' || wants === 'int') && typeof found === 'string' && /^-?\d+(\.\d+)?$/.test(found))
+  if (expectedType === 'string') return issue.code === 'invalid_type' ? String(found) : undefined;
+  if (expectedType === 'array') return [found];
+  if (expectedType === 'boolean') return BOOLEAN_WORDS.get(String(found).toLowerCase());
+  if (
+    (expectedType === 'number' || expectedType === 'int') &&
+    typeof found === 'string' &&
+    /^-?\d+(\.\d+)?$/.test(found)
+  )
     return Number(found);
   return undefined;
 }

@@ -156,10 +156,10 @@ function correctInvisible<Parsed extends Diagnosed>(
     else corrected[index] = plain;
   }
   const mistakes = changed.filter((index) => lines[index] !== corrected[index]);
-  return { parsed, diagnostics: mistakes.map((index) => diagnosticOf(file, lines[index] ?? '', index)) };
+  return { parsed, diagnostics: mistakes.map((index) => buildDiagnostic(file, lines[index] ?? '', index)) };
 }
 
-function diagnosticOf(file: string, line: string, index: number): Diagnostic {
+function buildDiagnostic(file: string, line: string, index: number): Diagnostic {
   const column = line.search(ANY);
   const character = line[column] ?? '';
   const isSpace = character.search(SPACES) === 0;

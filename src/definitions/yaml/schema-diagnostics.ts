@@ -28,12 +28,14 @@ export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_type':
       return TYPE_NAMES[issue.expected] ?? `a value of type ${issue.expected}`;
     case 'invalid_value':
-      return oneOf(issue.values.map((value) => (typeof value === 'number' ? `the number ${value}` : String(value))));
+      return formatChoice(
+        issue.values.map((value) => (typeof value === 'number' ? `the number ${value}` : String(value))),
+      );
     case 'unrecognized_keys':
-      // The names of the fields. `findingsOf` splits them for the text and the suggestion.
-      return issue.inst instanceof z.ZodObject ? fieldsOf(issue.inst).join(' ') : '';
+      // The names of the fields. `collectFindings` splits them for the text and the suggestion.
+      return issue.inst instanceof z.ZodObject ? listFields(issue.inst).join(' ') : '';
     case 'invalid_union':
-      return Array.isArray(issue.options) ? oneOf(issue.options.map(String)) : 'another value';
+      return Array.isArray(issue.options) ? formatChoice(issue.options.map(String)) : 'another value';
     case 'too_small':
       if (issue.origin === 'array') return `at least ${countEntries(issue.minimum)}`;
       return issue.origin === 'string' ? `at least ${issue.minimum} characters` : `${issue.minimum} or more`;
@@ -45,9 +47,9 @@ export const zodErrorMap: z.core.$ZodErrorMap = (issue) => {
   }
 };
 
-const fieldsOf = (schema: z.ZodObject): string[] => Object.keys(schema.shape);
+const listFields = (schema: z.ZodObject): string[] => Object.keys(schema.shape);
 
-const oneOf = (values: readonly string[]): string =>
+const formatChoice = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;
 
 /**
@@ -78,7 +80,7 @@ export interface Finding {
   readonly known?: readonly string[];
 }
 
-export function findingsOf(issues: readonly Issue[]): Finding[] {
+export function collectFindings(issues: readonly Issue[]): Finding[] {
   return issues
     .flatMap((issue) => flattenUnion(issue))
     .flatMap(({ issue, path }): Finding[] => {
@@ -106,7 +108,7 @@ function unknownFieldDiagnostic(source: SourceFile, path: ValuePath, known: read
     ...locate(source, path, 'key'),
     code: 'field.unknown',
     message: 'unknown field',
-    expected: oneOf(known),
+    expected: formatChoice(known),
     got: hidden ? 'a name that looks like a secret (not shown)' : describeValue(name),
     next: (hidden ? undefined : didYouMean(name, known)) ?? 'remove it, or correct its name or indentation',
   };
@@ -177,12 +179,13 @@ export const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
 function hintFor(params: Record<string, unknown>, issue: Issue, found: unknown, missing: boolean): string {
   if (typeof params.next === 'string') return params.next;
   if (missing) return 'add it';
-  const wants =
+  const expectedType =
     issue.code === 'invalid_type' ? issue.expected : issue.code === 'invalid_value' ? typeof issue.values[0] : '';
-  if (wants === 'string' && (typeof found === 'number' || typeof found === 'boolean')) return 'put the value in quotes';
-  if (wants === 'array' && typeof found === 'string') return 'write a list: put the value in brackets, [ ]';
-  if (['number', 'int', 'boolean'].includes(wants) && typeof found === 'string')
-    return wants === 'boolean' && BOOLEAN_WORDS.has(found.toLowerCase())
+  if (expectedType === 'string' && (typeof found === 'number' || typeof found === 'boolean'))
+    return 'put the value in quotes';
+  if (expectedType === 'array' && typeof found === 'string') return 'write a list: put the value in brackets, [ ]';
+  if (['number', 'int', 'boolean'].includes(expectedType) && typeof found === 'string')
+    return expectedType === 'boolean' && BOOLEAN_WORDS.has(found.toLowerCase())
       ? `write ${BOOLEAN_WORDS.get(found.toLowerCase())}: YAML 1.2 reads "${found}" as a text`
       : 'write the value without quotes';
   return 'correct the value';

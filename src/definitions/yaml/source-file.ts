@@ -145,14 +145,14 @@ function sourceTree(node: unknown, anchors: Map<string, SourceNode>): SourceNode
   const tree: SourceNode = {
     ...position,
     ...(isScalar(node) && node.value === null && offset === end ? { empty: true } : {}),
-    ...(isMap(node) ? { fields: fieldsOf(node, anchors) } : {}),
+    ...(isMap(node) ? { fields: buildFields(node, anchors) } : {}),
     ...(isSeq(node) ? { items: node.items.map((item) => sourceTree(item, anchors)) } : {}),
   };
   if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, tree);
   return tree;
 }
 
-function fieldsOf(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
+function buildFields(map: YAMLMap, anchors: Map<string, SourceNode>): NonNullable<SourceNode['fields']> {
   const fields = new Map<string, SourceField>();
   for (const { key, value } of map.items) {
     const inner = sourceTree(value, anchors);
@@ -174,7 +174,7 @@ export interface ParseStop {
 }
 
 /** The position of an offset in the text, never after its end. */
-export function positionOf({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, offset: number): Position {
+export function toPosition({ lines, text }: Pick<SourceFile, 'lines' | 'text'>, offset: number): Position {
   const at = Math.min(Math.max(offset, 0), text.length);
   let [low, high] = [0, lines.length - 1];
   while (low < high) {
@@ -210,8 +210,8 @@ export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' 
     const child: SourceNode | undefined = field === undefined && found ? node?.items?.[Number(step)] : field?.value;
     written.push(shownStep(child?.step ?? step));
     if (!found) continue;
-    const wantsKey = at === 'key' && index === path.length - 1;
-    const hasValue = child?.offset !== undefined && child.empty !== true && !wantsKey;
+    const isKeyWanted = at === 'key' && index === path.length - 1;
+    const hasValue = child?.offset !== undefined && child.empty !== true && !isKeyWanted;
     const start = hasValue ? child.offset : field?.key;
     if (start === undefined) {
       // The field is missing: showing its whole parent would not help.
@@ -222,8 +222,8 @@ export function locate(source: SourceFile, path: ValuePath, at: 'value' | 'key' 
     [offset, end] = [start, (hasValue ? child?.end : field?.keyEnd) ?? start];
     node = child;
   }
-  const position = positionOf(source, offset);
-  return { ...position, end: positionOf(source, Math.max(end, offset)), path: written };
+  const position = toPosition(source, offset);
+  return { ...position, end: toPosition(source, Math.max(end, offset)), path: written };
 }
 
 export interface VisitedNode {

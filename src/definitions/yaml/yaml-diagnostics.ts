@@ -1,7 +1,7 @@
 import { isAlias, isCollection, isNode, isPair, isScalar, type YAMLError } from 'yaml';
 import { comparePositions, type Diagnostic, type DiagnosticText } from '../diagnostics/diagnostic.ts';
 import { isSecretField, looksLikeSecret } from './secret-detection.ts';
-import { type ParsedYaml, positionOf, type SourceFile, shownStep, type ValuePath, walkNodes } from './source-file.ts';
+import { type ParsedYaml, type SourceFile, shownStep, toPosition, type ValuePath, walkNodes } from './source-file.ts';
 
 /** The most aliases per file: enough to reuse some lists, too few for a billion-laughs expansion. */
 const MAX_ALIASES = 100;
@@ -41,7 +41,7 @@ const DEFAULT_SYNTAX_HINT = ['YAML 1.2', 'correct the YAML at this place'] as co
 
 const offsetDiagnostic = (source: SourceFile, offset: number, text: DiagnosticText): Diagnostic => ({
   file: source.file,
-  ...positionOf(source, offset),
+  ...toPosition(source, offset),
   ...text,
 });
 
@@ -231,7 +231,7 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
     const report = (text: DiagnosticText) =>
       diagnostics.push({
         ...offsetDiagnostic(source, start, text),
-        end: positionOf(source, end),
+        end: toPosition(source, end),
         path: path.map(shownStep),
       });
     if (isKey) {
@@ -285,7 +285,7 @@ export function checkStructure({ source, document }: Pick<ParsedYaml, 'source' |
     }
     if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
     if (!isScalar(node) || node.value === null || node.value === '') continue;
-    const field = isKey ? undefined : fieldOf(path);
+    const field = isKey ? undefined : findField(path);
     if ((field !== undefined && isSecretField(field)) || looksLikeSecret(String(node.value))) {
       secretPaths.push(path);
       report({
@@ -318,6 +318,6 @@ function aliasedValueCounter(): (alias: unknown, target: unknown) => number {
 }
 
 /** The field that a value belongs to, also if the value is in a list. */
-const fieldOf = (path: ValuePath): string | undefined =>
+const findField = (path: ValuePath): string | undefined =>
   path.findLast((step): step is string => typeof step === 'string');
 const quoted = (name: string) => (looksLikeSecret(name) ? 'a name (not shown)' : JSON.stringify(name.slice(0, 60)));

@@ -62,4 +62,4 @@ export async function withWriteErrors<T>(folder: string, work: () => Promise<T>)
 const CORRUPT_PREFIX = /^The archived run in .* differs from what was published: /;
 
 /** The problem without the sentence that `archiveCorrupt` puts around it. */
-export const problemOf = (message: string): string => message.replace(CORRUPT_PREFIX, '').replace(/\.$/, '');
+export const extractProblem = (message: string): string => message.replace(CORRUPT_PREFIX, '').replace(/\.$/, '');

@@ -70,7 +70,7 @@ export function findArchivedRuns(
   onUnreadable: (run: StoredRun, error: unknown) => void,
 ): FindArchivedRuns {
   const cache = new Map<string, ManifestSummary>();
-  const manifestOf = async (run: StoredRun): Promise<ManifestSummary | undefined> => {
+  const loadManifest = async (run: StoredRun): Promise<ManifestSummary | undefined> => {
     const cached = cache.get(run.id);
     if (cached !== undefined) return cached;
     const manifest = await readMetadataFile(run.files, 'manifest.json', manifestSchema);
@@ -91,7 +91,7 @@ export function findArchivedRuns(
     for (let from = 0; from < candidates.length; from += CONCURRENCY) {
       const batch = candidates.slice(from, from + CONCURRENCY);
       const manifests = await mapWithConcurrency(batch, CONCURRENCY, (run) =>
-        ifReadable(() => manifestOf(run), run, onUnreadable),
+        ifReadable(() => loadManifest(run), run, onUnreadable),
       );
       for (const [index, run] of batch.entries()) {
         const manifest = manifests[index];

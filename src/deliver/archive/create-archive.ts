@@ -22,7 +22,7 @@ export const metadataMethods = (
   const putJson = async (published: PublishedManifest, name: string, value: unknown): Promise<void> => {
     const text = `${JSON.stringify(value, null, 2)}\n`;
     await filesOf(published).put(name, text);
-    await chain?.record(runRefOf(published), [toChainFile(name, text)]);
+    await chain?.record(toRunRef(published), [toChainFile(name, text)]);
   };
   return {
     putMessage: async (published, delivery, message, kind = 'eml') => {
@@ -32,7 +32,7 @@ export const metadataMethods = (
       const hashFile = { name: `messages/${name}.sha256`, bytes: `${hash}  ${name}\n` };
       await filesOf(published).putPair(hashFile, { name: `messages/${name}`, bytes: message });
       // The chain records them together with the attempt, which is written before the message is sent.
-      chain?.defer(runRefOf(published), [
+      chain?.defer(toRunRef(published), [
         toChainFile(hashFile.name, hashFile.bytes),
         { name: `messages/${name}`, sha256: hash },
       ]);
@@ -49,7 +49,7 @@ export const metadataMethods = (
   };
 };
 
-const runRefOf = ({ manifest }: PublishedManifest): RunRef => ({
+const toRunRef = ({ manifest }: PublishedManifest): RunRef => ({
   id: manifest.run,
   org: manifest.org,
   report: manifest.report,
@@ -66,7 +66,7 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
   const justPublished = new WeakSet<PublishedManifest>();
   const methods = metadataMethods((published) => {
     justPublished.delete(published);
-    return storage.runFiles(runRefOf(published));
+    return storage.runFiles(toRunRef(published));
   }, chain);
 
   const peek = async (run: RunRef): Promise<PublishedManifest | undefined> => {
@@ -109,7 +109,7 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
     discardCheckout: ({ folder }) => storage.discardCheckout(folder),
     stage: storage.stage,
     publish: async (staged, draft, artifacts, mail) => {
-      const run = runRefOf({ manifest: draft });
+      const run = toRunRef({ manifest: draft });
       // A run that cannot be signed must not be published, so check the key first.
       await chain?.assertUsable();
       const { location } = storage.runFiles(run);
@@ -134,7 +134,7 @@ export function createArchive(storage: ArchiveStorage, clock: Clock, chain?: Run
       ? {}
       : {
           link: ({ manifest }, name) =>
-            link(runRefOf({ manifest }), `files/${name}`, { now: clock.now(), madeAt: Date.parse(manifest.made_at) }),
+            link(toRunRef({ manifest }), `files/${name}`, { now: clock.now(), madeAt: Date.parse(manifest.made_at) }),
         }),
   };
 }

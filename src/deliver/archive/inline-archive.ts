@@ -74,9 +74,10 @@ export const copyToOutput = (run: RunFiles, folder: string): Promise<void> =>
   withWriteErrors(folder, async () => {
     const names = await run.list();
     if (!names.includes(MANIFEST)) return;
-    const nameOf = (name: string) => name.replace(/^files\//, '');
+    const toFileName = (name: string) => name.replace(/^files\//, '');
     const others = names.filter((name) => name !== MANIFEST && name !== 'chain.json');
-    for (const name of [MANIFEST, 'receipts.json', ...others]) await rm(join(folder, nameOf(name)), { force: true });
-    await copyRunFiles(run, [...others, MANIFEST], folder, nameOf);
+    for (const name of [MANIFEST, 'receipts.json', ...others])
+      await rm(join(folder, toFileName(name)), { force: true });
+    await copyRunFiles(run, [...others, MANIFEST], folder, toFileName);
     await syncPath(folder);
   });

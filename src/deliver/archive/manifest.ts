@@ -33,12 +33,13 @@ const MAX_TABLES = 10_000;
 const MAX_NAMES = 100_000;
 
 /** A list whose length is checked before any entry is parsed. */
-const listOf = <T>(entry: z.ZodType<T>, max: number) => z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
+const buildListSchema = <T>(entry: z.ZodType<T>, max: number) =>
+  z.array(z.unknown()).max(max).pipe(z.array(entry)).readonly();
 
 const mailBodySchema = z.object({
   html_sha256: z.string(),
   text_sha256: z.string(),
-  pictures: listOf(
+  pictures: buildListSchema(
     z.object({ name: z.string().regex(PICTURE_NAME), cid: z.string(), sha256: z.string() }),
     MAX_FILES,
   ).optional(),
@@ -117,18 +118,18 @@ const filledWorkbookSchema = z.object({
   template: z.string(),
   sha256: z.string(),
   defined_sha256: z.string().exactOptional(),
-  tables: listOf(
+  tables: buildListSchema(
     z.object({
       name: z.string(),
       sheet: z.string(),
       range: z.string(),
       section: z.string(),
       rows: z.int().nonnegative(),
-      columns: listOf(z.object({ header: z.string(), bound: nullableText }), MAX_COLUMNS),
+      columns: buildListSchema(z.object({ header: z.string(), bound: nullableText }), MAX_COLUMNS),
     }),
     MAX_TABLES,
   ),
-  names: listOf(z.object({ name: z.string(), cell: z.string() }), MAX_NAMES),
+  names: buildListSchema(z.object({ name: z.string(), cell: z.string() }), MAX_NAMES),
 });
 
 const deskSchema = z.object({
@@ -154,7 +155,7 @@ const packManifestSchema = z.object({
   /** Periods of sections that have their own, by section id. Absent without any, and in older manifests. */
   section_periods: z.record(z.string(), periodSchema).optional(),
   registry_version: z.number(),
-  calls: listOf(
+  calls: buildListSchema(
     z.object({
       id: z.string(),
       method: z.string(),
@@ -172,13 +173,13 @@ const packManifestSchema = z.object({
     MAX_CALLS,
   ),
   /** The readings of current counts behind the figures, with gaps. Absent without any, and in older manifests. */
-  readings: listOf(readingSchema, MAX_READINGS).optional(),
+  readings: buildListSchema(readingSchema, MAX_READINGS).optional(),
   /**
    * The readings behind points of trends, with gaps. Absent without any, and in older manifests. Separate from
    * `readings`, because older versions accept only a fixed list of `of` there.
    */
-  trend_readings: listOf(trendReadingSchema, MAX_READINGS).optional(),
-  incomplete: listOf(
+  trend_readings: buildListSchema(trendReadingSchema, MAX_READINGS).optional(),
+  incomplete: buildListSchema(
     z.object({
       section: z.string(),
       code: z.enum(NOTE_CODES),
@@ -187,7 +188,7 @@ const packManifestSchema = z.object({
     }),
     MAX_CALLS,
   ),
-  files: listOf(
+  files: buildListSchema(
     z.object({
       name: z.string(),
       format: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,39}$/),
@@ -208,10 +209,10 @@ const packManifestSchema = z.object({
   mail: mailBodySchema
     .extend({
       body: z.string().regex(BODY_NAME).optional(),
-      others: listOf(mailBodySchema.extend({ body: z.string().regex(BODY_NAME) }), MAX_BODIES).optional(),
+      others: buildListSchema(mailBodySchema.extend({ body: z.string().regex(BODY_NAME) }), MAX_BODIES).optional(),
     })
     .optional(),
-  recipients: listOf(z.string(), MAX_RECIPIENTS),
+  recipients: buildListSchema(z.string(), MAX_RECIPIENTS),
   /** SHA-256 (hex) over the values of every table: equal for equal figures. Absent if no delivery has a condition. */
   figures: z.string().optional(),
   /**
@@ -240,7 +241,7 @@ const packManifestSchema = z.object({
   /** In a repeated copy: the run that delivered the period before, when (ISO), and the prefix of the subjects. */
   repeats: z.object({ run: z.string(), at: z.string(), subject: z.string() }).optional(),
   /** Decisions on the deliveries with `send_if`; in a corrected edition, on all deliveries. */
-  conditions: listOf(
+  conditions: buildListSchema(
     z.object({
       target: z.string(),
       recipient: nullableText,
@@ -253,7 +254,7 @@ const packManifestSchema = z.object({
   /** A figure with fewer cases than this counts as small. Absent in older manifests. */
   small: z.int().optional(),
   /** Metrics that count the cases behind ratios and durations. Absent without any, and in older manifests. */
-  bases: listOf(
+  bases: buildListSchema(
     z.object({
       metric: z.string(),
       base: z.string(),
@@ -263,13 +264,13 @@ const packManifestSchema = z.object({
     MAX_TARGETS,
   ).optional(),
   /** The targets that applied to the figures. Absent without any, and in older manifests. */
-  targets: listOf(targetSchema, MAX_TARGETS).optional(),
+  targets: buildListSchema(targetSchema, MAX_TARGETS).optional(),
   /** The statuses of the figures. `target` is an index into `targets`. */
-  judgements: listOf(judgementSchema, MAX_JUDGEMENTS).optional(),
+  judgements: buildListSchema(judgementSchema, MAX_JUDGEMENTS).optional(),
   /** Sentences, the most important first, in the report's language. */
-  headlines: listOf(z.string(), MAX_HEADLINES).optional(),
+  headlines: buildListSchema(z.string(), MAX_HEADLINES).optional(),
   /** Figures and their usual ranges. Absent without any, and in older manifests. */
-  ranges: listOf(rangeSchema, MAX_JUDGEMENTS).optional(),
+  ranges: buildListSchema(rangeSchema, MAX_JUDGEMENTS).optional(),
   /**
    * The review before publication. Absent without a review, and in older manifests. `content` is the SHA-256 (hex) of
    * what was approved: `figures` and the comments. `figures` is the SHA-256 of everything else that was frozen.
@@ -280,7 +281,7 @@ const packManifestSchema = z.object({
       figures: z.string(),
       /** How many different people had to approve; 0 for a review with comments only. */
       need: z.int().nonnegative(),
-      approved_by: listOf(
+      approved_by: buildListSchema(
         z.object({
           ...{ person: z.string(), name: z.string(), principal: z.string(), at: z.string(), reason: z.string() },
           /** The approver for whom a deputy approved. Absent if no deputy did, and in older manifests. */
@@ -288,7 +289,7 @@ const packManifestSchema = z.object({
         }),
         MAX_REVIEWERS,
       ),
-      comments: listOf(
+      comments: buildListSchema(
         z.object({
           section: nullableText,
           /** Shown only in the pack of this value. */
@@ -329,7 +330,7 @@ export type PackRecord = Readonly<z.infer<typeof packSchema>>;
 
 const manifestFieldsSchema = packManifestSchema.extend({
   /** The packs of a report with `split`. Absent in other reports, and in older manifests. */
-  packs: listOf(packSchema, MAX_PACKS).optional(),
+  packs: buildListSchema(packSchema, MAX_PACKS).optional(),
   /**
    * In a corrected edition: the file set without the correction mark, for recipients whose open delivery of the
    * replaced edition was withdrawn. Like a pack, it has its own folder and manifest. In the run's `files`, its files
@@ -337,7 +338,7 @@ const manifestFieldsSchema = packManifestSchema.extend({
    */
   unmarked: unmarkedSchema.optional(),
   /** One sentence for each group of rows that is in no pack. Absent without any. */
-  unassigned: listOf(z.string(), MAX_PACKS).optional(),
+  unassigned: buildListSchema(z.string(), MAX_PACKS).optional(),
 });
 
 /** `manifest.json`: what a run produced and from which calls. Written once, when all files are complete. */

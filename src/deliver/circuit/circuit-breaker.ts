@@ -101,10 +101,10 @@ export function redisCircuitBreaker(
     /**
      * Returns undefined if sending is allowed. The first caller after an outage is the probe; until it has a result, the
      * others still get the outage.
-     * @param askedAt epoch ms at which a person requested the attempt: it is a probe unless the service has failed since
+     * @param requestedAt epoch ms at which a person requested the attempt: it is a probe unless the service has failed since
      */
-    check: async (service: string, askedAt?: number): Promise<Outage | undefined> => {
-      const args = [clock.now(), PROBE_TIMEOUT_MS, askedAt ?? ''];
+    check: async (service: string, requestedAt?: number): Promise<Outage | undefined> => {
+      const args = [clock.now(), PROBE_TIMEOUT_MS, requestedAt ?? ''];
       const reply = await withContext(() => runLuaScript(redis, checkScript, [keyOf(service)], args));
       const outage = outageReplySchema.parse(reply);
       return outage === null ? undefined : { until: outage[0], why: outage[1] };

@@ -12,16 +12,16 @@ type ServiceOutage = Pick<Outage, 'why'> & Partial<Outage>;
 /**
  * Tracks the services that one call of `deliver` finds to be down.
  * @param circuit shared with other workers; absent without Redis
- * @param askedAt epoch ms at which a person last requested this attempt
+ * @param requestedAt epoch ms at which a person last requested this attempt
  */
-export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined, askedAt?: number) {
+export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined, requestedAt?: number) {
   const outages = new Map<string, ServiceOutage>();
   const known = new Set<string>();
   const checks = new Map<string, Promise<Outage | undefined>>();
-  const ask = (service: string): Promise<Outage | undefined> => {
-    const asked = checks.get(service) ?? Promise.resolve(circuit?.check(service, askedAt));
-    checks.set(service, asked);
-    return asked;
+  const checkService = (service: string): Promise<Outage | undefined> => {
+    const pending = checks.get(service) ?? Promise.resolve(circuit?.check(service, requestedAt));
+    checks.set(service, pending);
+    return pending;
   };
   const succeeded = new Set<string>();
   const consecutiveUnknown = new Map<string, number>();
@@ -30,7 +30,7 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined,
     check: async (service: string): Promise<ServiceOutage | undefined> => {
       const isFirst = !known.has(service);
       known.add(service);
-      const open = isFirst ? await ask(service) : undefined;
+      const open = isFirst ? await checkService(service) : undefined;
       if (open !== undefined) outages.set(service, { ...open, why: outageDetail(service, open) });
       return outages.get(service);
     },
@@ -38,7 +38,7 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined,
      * Queries now what `check` will need, for a delivery that is about to be attempted and may be the service's probe.
      */
     prefetch: (service: string): void => {
-      ask(service).catch(() => {});
+      checkService(service).catch(() => {});
     },
     /** Records the result of an attempt. @param attempts number of earlier attempts at this delivery */
     record: async (service: string, result: AttemptResult, attempts: number): Promise<void> => {
@@ -57,7 +57,7 @@ export function outageTracker(clock: Clock, circuit: CircuitBreaker | undefined,
       }
     },
     /** The outage that ends first, if every one of these services has an outage with a known end. */
-    earliestOf: (services: readonly string[]): Outage | undefined => {
+    findEarliest: (services: readonly string[]): Outage | undefined => {
       const down = services.flatMap((service): Outage[] => {
         const { until, why } = outages.get(service) ?? { why: '' };
         return until === undefined ? [] : [{ until, why }];

@@ -80,7 +80,7 @@ export interface DenyList {
   find(recipient: string): Denial | undefined;
 }
 
-export function denyListOf({ entries }: DenyState): DenyList {
+export function buildDenyList({ entries }: DenyState): DenyList {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   return {
     size: entries.length,

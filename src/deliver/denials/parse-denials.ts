@@ -25,13 +25,13 @@ export function parseDenials(text: string): readonly DenialRequest[] {
     .map((line, index) => ({ number: index + 1, line: line.trim() }))
     .filter(({ line }) => line !== '' && !line.startsWith('#'));
   const separator = lines[0]?.line.includes(';') ? ';' : ',';
-  const cellsOf = (line: string) => csvCells(line, separator)?.map((cell) => cell.trim()) ?? [];
-  const head = cellsOf(lines[0]?.line ?? '').map((cell) => cell.toLowerCase());
+  const parseCells = (line: string) => csvCells(line, separator)?.map((cell) => cell.trim()) ?? [];
+  const head = parseCells(lines[0]?.line ?? '').map((cell) => cell.toLowerCase());
   const named = head.findIndex((cell) => cell === 'address' || cell === 'domain');
   const hasHeader = named >= 0;
   const reasons = hasHeader ? head.indexOf('reason') : -1;
   const rows = lines.slice(hasHeader ? 1 : 0).map(({ number, line }) => {
-    const cells = hasHeader ? cellsOf(line) : [line];
+    const cells = hasHeader ? parseCells(line) : [line];
     const reason = stripInvisible(cells[reasons] ?? '').trim();
     // The same rule as for a reason on the command line: it is printed in terminals, mails and logs.
     const isReason = reason.length <= MAX_REASON && !/\p{Cc}/u.test(reason);

@@ -6,10 +6,10 @@ import { type ArchivedDocument, archivedDocument } from '../documents/archived-d
 import { sharedDocument } from '../documents/shared-document.ts';
 import type { SwitchAuthor } from '../switches/shared-switches.ts';
 import {
+  buildDenyList,
   type Denial,
   type DenyList,
   type DenyState,
-  denyListOf,
   denyStateSchema,
   MAX_DENIED,
   NOBODY_DENIED,
@@ -54,7 +54,7 @@ export function sharedDenials(
     /** Indexed for look-ups. */
     list: async (): Promise<DenyList> => {
       const state = await read();
-      if (indexed?.state !== state) indexed = { state, list: denyListOf(state) };
+      if (indexed?.state !== state) indexed = { state, list: buildDenyList(state) };
       return indexed.list;
     },
     /**

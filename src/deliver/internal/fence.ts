@@ -35,7 +35,7 @@ export interface Confirmation {
 }
 
 /** @param lockMs how long the run's lock is held */
-export const confirmationOf = (start: Omit<Confirmation, 'validMs'>, lockMs: number): Confirmation => ({
+export const buildConfirmation = (start: Omit<Confirmation, 'validMs'>, lockMs: number): Confirmation => ({
   ...start,
   validMs: Math.min(CONFIRMATION_TTL_MS, lockMs),
 });

@@ -34,7 +34,7 @@ export async function assertSameEmail(
 const filesSchema = z.object({
   data: z.object({ files: z.array(z.object({ name: z.string(), sha256: z.string() })) }),
 });
-const filesOf = (body: string): string => JSON.stringify(filesSchema.parse(JSON.parse(body)).data.files);
+const parseFiles = (body: string): string => JSON.stringify(filesSchema.parse(JSON.parse(body)).data.files);
 
 /**
  * Throws `archive.corrupt` for a webhook body whose files differ from those of an earlier attempt. Links may differ.
@@ -46,6 +46,6 @@ export async function assertSameFiles(
   body: string,
 ): Promise<void> {
   const archived = await archive.getMessage(published, delivery, 'json');
-  if (archived === undefined || filesOf(Buffer.from(archived).toString('utf8')) === filesOf(body)) return;
+  if (archived === undefined || parseFiles(Buffer.from(archived).toString('utf8')) === parseFiles(body)) return;
   throw messageChanged(published, 'its files differ from those that the webhook received before');
 }

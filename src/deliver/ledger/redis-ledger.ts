@@ -81,7 +81,7 @@ function parseStored<T>(parse: () => T): T {
 }
 
 /** The stored text of the fields that never change, without any other fields of the caller's object. */
-const constantOf = ({ id, run, org, report, target, recipient, added }: NewDelivery): string =>
+const serializeConstants = ({ id, run, org, report, target, recipient, added }: NewDelivery): string =>
   JSON.stringify({ id, run, org, report, target, recipient, ...(added && { added }) });
 
 const loadScript = (name: string): LuaScript => loadLuaScript(name, import.meta.url);
@@ -129,7 +129,7 @@ export function redisLedger(
   return {
     open: async (delivery, at, archived) => {
       const { id, run, org, recipient } = delivery;
-      const constant = constantOf(delivery);
+      const constant = serializeConstants(delivery);
       const { state, epoch, detail } = archived ?? { state: 'pending', epoch: 0, detail: null };
       const args = [id, constant, at, ttlDays, state, epoch, detail ?? '', prefix, org, recipient, run];
       const keys = [...keysFor(id), `${prefix}record:${run}`];
@@ -165,7 +165,7 @@ export function redisLedger(
             ];
       const args = [
         id,
-        constantOf(delivery),
+        serializeConstants(delivery),
         decision.at,
         ttlDays,
         additionText(decision),

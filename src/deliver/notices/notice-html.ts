@@ -1,5 +1,5 @@
 import { balanceBidiControls, toSingleLine } from '../../base/text/bidi.ts';
-import { DEFAULT_LOCALE, languageOf, messagesFor } from '../../i18n/messages.ts';
+import { DEFAULT_LOCALE, messagesFor, selectLanguage } from '../../i18n/messages.ts';
 import type { Notice, NoticeGroup, NoticeLine } from './notice-text.ts';
 
 /** The colours of the report e-mails, for light and dark mode. */
@@ -67,7 +67,7 @@ export function noticeHtml(notice: Notice): string {
       ? ''
       : `<p style="padding-top:12px"><a href="${escapeHtml(pageUrl)}">${messagesFor(locale).mail.template.open_page}</a></p>`;
   return `<!doctype html>
-<html lang="${languageOf(locale)}">
+<html lang="${selectLanguage(locale)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

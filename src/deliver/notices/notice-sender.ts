@@ -18,7 +18,7 @@ import {
   type Receipt,
 } from '../ledger/ledger.ts';
 import type { DeliveredEvent } from '../send-pending.ts';
-import { buildEmail, messageIdOf } from '../targets/email/email-message.ts';
+import { buildEmail, buildMessageId } from '../targets/email/email-message.ts';
 import { emailSender } from '../targets/email/email-target.ts';
 import type { MailRoute } from '../targets/target.ts';
 import { noticeHtml } from './notice-html.ts';
@@ -103,7 +103,7 @@ export async function sendNotice(
   }
   const { state, detail } = await ledger.open(row, clock.now());
   const messageId =
-    mail === undefined || state === 'pending' || state === 'skipped' ? null : messageIdOf(id, mail.from);
+    mail === undefined || state === 'pending' || state === 'skipped' ? null : buildMessageId(id, mail.from);
   return Object.freeze({ delivery: id, target: NOTICE_TARGET, recipient, state, detail, messageId });
 }
 

@@ -61,7 +61,7 @@ interface Text {
 export function buildReviewNotice(content: ReviewNoticeContent, news: ReviewNews): Notice {
   const { order, definition, locale, organization = order.org, pageUrl } = content;
   const { notice } = messagesFor(locale);
-  const { lead, groups } = textOf(news, content, notice);
+  const { lead, groups } = buildText(news, content, notice);
   const isForApprover = news.kind === 'approval' || news.kind === 'reminder' || news.kind === 'recipient';
   return {
     locale,
@@ -84,7 +84,7 @@ function deputyGroups(news: ReviewNews, content: ReviewNoticeContent, notice: Wo
   return [{ heading, lines: [sentence(cleanLines(reason))] }];
 }
 
-function textOf(news: ReviewNews, content: ReviewNoticeContent, notice: Words['notice']): Text {
+function buildText(news: ReviewNews, content: ReviewNoticeContent, notice: Words['notice']): Text {
   const { order, pageUrl } = content;
   const instant = (at: number): NoticeLine => sentence(formatInstant(at, content, notice));
   const review: NoticeGroup = {

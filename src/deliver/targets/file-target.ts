@@ -24,7 +24,8 @@ export const filesSchema = (formats: readonly string[]) =>
 export const chosenFiles = (
   artifacts: readonly Artifact[],
   { files }: { readonly files?: readonly string[] | undefined },
-): readonly Artifact[] => individualFiles(artifacts).filter((artifact) => files?.includes(kindOf(artifact)) ?? true);
+): readonly Artifact[] =>
+  individualFiles(artifacts).filter((artifact) => files?.includes(classifyFile(artifact)) ?? true);
 
 /**
  * The files of a run that a target writes, for a delivery. Throws `deliver.target_refused` if the run made none of
@@ -47,7 +48,7 @@ export function requireFiles(
 const WITH_TOTALS = ['csv', 'jsonl', 'parquet'];
 
 /** The name of a file's kind in the field `files`. */
-const kindOf = (artifact: Artifact): string =>
+const classifyFile = (artifact: Artifact): string =>
   artifact.part === undefined && /\.totals\.(csv|jsonl|parquet)(\.gz)?$/.test(artifact.name)
     ? 'totals'
     : artifact.format;

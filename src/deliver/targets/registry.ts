@@ -1,4 +1,4 @@
-import { type DeliverySpec, targetName, targetOf } from '../../definitions/schema/kinds.ts';
+import { type DeliverySpec, resolveTarget, targetName } from '../../definitions/schema/kinds.ts';
 import type { Artifact } from '../../render/artifact.ts';
 import { artifactBytes } from '../archive/run-folder/artifact-bytes.ts';
 import { recipientKey } from '../send-decision.ts';
@@ -49,7 +49,7 @@ export function listDeliveries(context: DeliveryContext, targets: readonly Targe
   const all: Delivery[] = [];
   const files = sharedFiles();
   for (const [index, entry] of context.definition.deliveries.entries()) {
-    const { target, spec } = targetOf(entry, targets);
+    const { target, spec } = resolveTarget(entry, targets);
     const name = targetName(index, target.kind, context.definition.desk);
     const add = (listed: readonly ListedDelivery[], of: typeof spec): void => {
       for (const each of listed) {
@@ -92,7 +92,7 @@ function otherRecipients(
 
 /** The probe of a delivery; undefined for a target that `docket doctor` checks in another way. */
 export function targetProbe(delivery: DeliverySpec, context: ProbeContext, targets = TARGETS): TargetProbe | undefined {
-  const { target, spec } = targetOf(delivery, targets);
+  const { target, spec } = resolveTarget(delivery, targets);
   return target.probe?.(spec, context);
 }
 

@@ -47,8 +47,8 @@ export function reportSummary(
   ];
   const url = runPageUrl(publicUrl, run);
   return {
-    title: lineOf(`${corrected}${title}, ${words}`, MAX_TITLE_LENGTH),
-    lines: [...head, ...(body === 'notice' ? [mail.ready(words)] : listed(headlines))].map((line) => lineOf(line)),
+    title: toLine(`${corrected}${title}, ${words}`, MAX_TITLE_LENGTH),
+    lines: [...head, ...(body === 'notice' ? [mail.ready(words)] : listed(headlines))].map((line) => toLine(line)),
     ...(url === undefined ? {} : { page: { url, label: mail.template.open_page } }),
   };
 
@@ -61,4 +61,4 @@ export function reportSummary(
   }
 }
 
-const lineOf = (text: string, max = MAX_LINE_LENGTH): string => cutAtWord(toSingleLine(text), max);
+const toLine = (text: string, max = MAX_LINE_LENGTH): string => cutAtWord(toSingleLine(text), max);

@@ -41,8 +41,10 @@ function addAccountRoutes(app: Hono<Env>, signIn: AccountSignIn, parts: AccountR
   app.get(START_PATH, async (context) => {
     const limited = limit.address(context);
     if (limited !== undefined) return limited;
-    const asked = context.req.query('to');
-    const to = safeRedirectPath(asked !== undefined && asked.length > MAX_PATH_LENGTH ? undefined : asked);
+    const requestedPath = context.req.query('to');
+    const to = safeRedirectPath(
+      requestedPath !== undefined && requestedPath.length > MAX_PATH_LENGTH ? undefined : requestedPath,
+    );
     if ((await sessions.read(context)) !== undefined) return context.redirect(to, 303);
     try {
       const start = await signIn.begin(context, to);

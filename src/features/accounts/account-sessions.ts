@@ -60,7 +60,7 @@ export function createAccountSessions(ports: AccountSessionPorts) {
   const { provider, rules, claimGrants, lifetimeMs, clock } = ports;
   const refreshes = new Map<string, Promise<State | undefined>>();
 
-  const principalOf = async (name: string, claims: State['claims']): Promise<Principal | undefined> => {
+  const buildPrincipal = async (name: string, claims: State['claims']): Promise<Principal | undefined> => {
     const access = accountAccess(claims, { rules: await rules(), claimGrants });
     if (access === undefined) return undefined;
     return Object.freeze({
@@ -80,12 +80,12 @@ export function createAccountSessions(ports: AccountSessionPorts) {
   return {
     /** The principal of an account; undefined if it has no access. */
     principal: ({ claims }: ConfirmedAccount): Promise<Principal | undefined> =>
-      principalOf(accountName(provider.issuer, claims), claims),
+      buildPrincipal(accountName(provider.issuer, claims), claims),
     /** The text to store for a new session. @param id of the session */
     begin: (id: string, { claims, refreshToken }: ConfirmedAccount): string => {
       const now = clock.now();
       const name = accountName(provider.issuer, claims);
-      return sealOf(ports, id).seal(JSON.stringify({ name, claims, refreshToken, began: now, confirmed: now }));
+      return buildSeal(ports, id).seal(JSON.stringify({ name, claims, refreshToken, began: now, confirmed: now }));
     },
     resume: async (id: string, stored: string, ttlMs: number): Promise<AccountState> => {
       const before = openState(ports, id, stored);
@@ -94,11 +94,11 @@ export function createAccountSessions(ports: AccountSessionPorts) {
       const state = isDue(before, clock.now()) ? await refresh(id, before, ttlMs) : before;
       const { name: who } = before;
       if (state === undefined) return { state: 'ended', why: 'the provider refused the account', who };
-      const age = ageOf(state, clock.now());
+      const age = measureAge(state, clock.now());
       if (state.refreshToken === undefined && age >= MAX_AGE_MS)
         return { state: 'ended', why: 'the provider gave no refresh token', who };
       if (age >= MAX_UNCONFIRMED_AGE_MS) return { state: 'unconfirmed' };
-      const principal = await principalOf(state.name, state.claims);
+      const principal = await buildPrincipal(state.name, state.claims);
       return principal === undefined
         ? { state: 'ended', why: 'the account has no access any more', who }
         : { state: 'active', principal };
@@ -113,19 +113,19 @@ export function createAccountSessions(ports: AccountSessionPorts) {
 }
 export type AccountSessions = ReturnType<typeof createAccountSessions>;
 
-const sealOf = ({ provider, secret }: Pick<AccountSessionPorts, 'provider' | 'secret'>, id: string): Seal =>
+const buildSeal = ({ provider, secret }: Pick<AccountSessionPorts, 'provider' | 'secret'>, id: string): Seal =>
   createSeal(secret.reveal(), id, `docket account session ${provider.issuer}`);
 
 const openState = (ports: AccountSessionPorts, id: string, stored: string): State | undefined =>
-  parseStored(stateSchema, sealOf(ports, id).open(stored));
+  parseStored(stateSchema, buildSeal(ports, id).open(stored));
 
-function ageOf({ confirmed }: State, now: number): number {
+function measureAge({ confirmed }: State, now: number): number {
   const age = now - confirmed;
   return age < -MAX_CLOCK_SKEW_MS ? Number.POSITIVE_INFINITY : age;
 }
 
 function isDue(state: State, now: number): boolean {
-  if (state.refreshToken === undefined || ageOf(state, now) < REFRESH_AFTER_MS) return false;
+  if (state.refreshToken === undefined || measureAge(state, now) < REFRESH_AFTER_MS) return false;
   const sinceFailure = now - (state.failed ?? Number.NEGATIVE_INFINITY);
   return sinceFailure < 0 || sinceFailure >= RETRY_INTERVAL_MS;
 }
@@ -140,13 +140,14 @@ async function refreshState(
   const { store, clock } = ports;
   // Some refresh tokens can be used only once, so two processes must not use the same one.
   const release = await store.claimRefresh(id, CLAIM_TTL_MS);
-  if (release === undefined) return ageOf(before, clock.now()) < MAX_AGE_MS ? before : waitForOther(ports, id, before);
+  if (release === undefined)
+    return measureAge(before, clock.now()) < MAX_AGE_MS ? before : waitForOther(ports, id, before);
   try {
     // Another process may have refreshed the state since this one read it.
     const { account } = await store.get(id);
     const current = account === undefined ? undefined : openState(ports, id, account);
     return current !== undefined && isDue(current, clock.now())
-      ? await askProvider(ports, id, current, ttlMs)
+      ? await refreshOnce(ports, id, current, ttlMs)
       : current;
   } finally {
     await release();
@@ -154,7 +155,7 @@ async function refreshState(
 }
 
 /** Refreshes once and stores the new state. Undefined: the provider refuses the account. */
-async function askProvider(
+async function refreshOnce(
   ports: AccountSessionPorts,
   id: string,
   before: State,
@@ -164,7 +165,7 @@ async function askProvider(
   const { refreshToken } = before;
   if (refreshToken === undefined) return before;
   const keep = async (state: State): Promise<State> => {
-    await store.replace(id, { account: sealOf(ports, id).seal(JSON.stringify(state)) }, ttlMs);
+    await store.replace(id, { account: buildSeal(ports, id).seal(JSON.stringify(state)) }, ttlMs);
     return state;
   };
   try {

@@ -31,15 +31,15 @@ export type Claims = Readonly<Record<string, unknown>>;
  * @param rolesClaim a claim, or a path such as `realm_access.roles`
  */
 export function parseClaims(claims: Claims, subject: string, rolesClaim: string): AccountClaims {
-  const email = textOf(claims.email);
-  const username = textOf(claims.preferred_username) ?? textOf(claims.name);
+  const email = parseText(claims.email);
+  const username = parseText(claims.preferred_username) ?? parseText(claims.name);
   return {
     subject,
     ...(email === undefined ? {} : { email }),
     // Some providers write booleans as text.
     emailVerified: claims.email_verified === true || claims.email_verified === 'true',
     ...(username === undefined ? {} : { username }),
-    groups: valuesOf(claimAt(claims, rolesClaim)),
+    groups: parseValues(claimAt(claims, rolesClaim)),
     groupsOmitted: isOmitted(claims, rolesClaim),
   };
 }
@@ -84,9 +84,9 @@ function claimAt(claims: Claims, name: string): unknown {
 }
 
 /** A claim with one value may be a string instead of a list. */
-function valuesOf(claim: unknown): string[] {
+function parseValues(claim: unknown): string[] {
   const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim];
-  return values.flatMap((value) => textOf(value) ?? []).slice(0, MAX_GROUPS);
+  return values.flatMap((value) => parseText(value) ?? []).slice(0, MAX_GROUPS);
 }
 
 /** For more than 200 groups, Entra ID only names an endpoint to read them from (`_claim_names`, `hasgroups`). */
@@ -98,7 +98,7 @@ function isOmitted({ _claim_names: names, hasgroups }: Claims, rolesClaim: strin
 }
 
 /** Longer values are left out: a truncated one could match another group. */
-const textOf = (value: unknown): string | undefined =>
+const parseText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= MAX_VALUE_LENGTH ? value : undefined;
 
 /**

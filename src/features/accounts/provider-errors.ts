@@ -69,7 +69,7 @@ export function toProviderError(thrown: unknown, issuer: string, redact: Redacto
     const { error, error_description: description } = thrown;
     const got = clean(description === undefined ? error : `${error}: ${description}`);
     const busy = 'status' in thrown && thrown.status === 429;
-    return providerError(busy ? 'oidc.unavailable' : codeOf(error), issuer, got);
+    return providerError(busy ? 'oidc.unavailable' : toErrorCode(error), issuer, got);
   }
   if (thrown instanceof oidc.WWWAuthenticateChallengeError) {
     return providerError('oidc.client_refused', issuer, `HTTP ${thrown.status}`);
@@ -79,7 +79,7 @@ export function toProviderError(thrown: unknown, issuer: string, redact: Redacto
   return providerError(kind, issuer, clean(describe(thrown)));
 }
 
-function codeOf(error: string): ProviderErrorCode {
+function toErrorCode(error: string): ProviderErrorCode {
   if (TEMPORARY.has(error)) return 'oidc.unavailable';
   return ABOUT_CLIENT.has(error) ? 'oidc.client_refused' : 'oidc.refused';
 }
@@ -88,14 +88,14 @@ function codeOf(error: string): ProviderErrorCode {
 function describe(thrown: unknown): string {
   const parts: string[] = [];
   for (let error: unknown = thrown; error instanceof Error && parts.length < 4; error = error.cause) {
-    const claim = claimOf(error);
+    const claim = findClaimName(error);
     parts.push(claim === undefined ? errorMessage(error) : `${errorMessage(error)} (${claim})`);
   }
   return [...new Set(parts)].join(': ') || String(thrown);
 }
 
 /** The name of the claim that did not match, from the error's cause. Never its value. */
-function claimOf({ cause }: Error): string | undefined {
+function findClaimName({ cause }: Error): string | undefined {
   if (typeof cause !== 'object' || cause === null) return undefined;
   const names: readonly unknown[] = [
     'claim' in cause ? cause.claim : undefined,

@@ -6,7 +6,7 @@ import type { RunFilter, RunRecord } from '../../run/run-record.ts';
 import { findMentions, type Mention } from '../../services/listings/address-mentions.ts';
 import { type FoundReport, matchReports } from '../../services/listings/match-reports.ts';
 import { findPeriod } from '../../services/listings/period-words.ts';
-import { deliveriesOf, exactOr, type ReceivedDelivery, recipientTerm } from '../../services/listings/received.ts';
+import { collectDeliveries, exactOr, type ReceivedDelivery, recipientTerm } from '../../services/listings/received.ts';
 import { runsWithPrefix } from '../../services/runs/resolve-id.ts';
 
 /** The first matches of a group, and their total number. */
@@ -78,10 +78,10 @@ export async function findMatches(
     findMentions(query.words.find((word) => word.includes('@')) ?? '', services.jobs(), orgs),
   ]);
   const { period, words } = query;
-  return { period, words, reports: groupOf(reports, MAX_REPORTS), runs, recipients, mentions };
+  return { period, words, reports: toGroup(reports, MAX_REPORTS), runs, recipients, mentions };
 }
 
-const groupOf = <Match>(all: readonly Match[], max: number): SearchGroup<Match> => ({
+const toGroup = <Match>(all: readonly Match[], max: number): SearchGroup<Match> => ({
   matches: all.slice(0, max),
   total: all.length,
   isMinimum: false,
@@ -107,7 +107,7 @@ async function searchRuns(
   };
   if (period === null || (words.length > 0 && reports.length === 0)) return ids;
   const ofReports = words.length === 0 ? undefined : reports.map(({ org, report }) => `${org}/${report}`);
-  const byPeriod = await runsOf({ begins: period, reports: ofReports }, MAX_RUNS, orgs, services);
+  const byPeriod = await findRuns({ begins: period, reports: ofReports }, MAX_RUNS, orgs, services);
   if (byId.length === 0) return byPeriod;
   const others = byPeriod.matches.filter(({ id }) => byId.every((found) => found.id !== id));
   return {
@@ -118,7 +118,7 @@ async function searchRuns(
 }
 
 /** The newest runs of a filter, and their total number. */
-async function runsOf(
+async function findRuns(
   filter: Omit<RunFilter, 'limit' | 'after'>,
   max: number,
   orgs: readonly string[] | '*',
@@ -159,8 +159,8 @@ async function receivedBy(
   services: Services,
 ): Promise<FoundRecipient> {
   const filter = { recipients: [name], ...(period === null ? {} : { begins: period }) };
-  const { matches: runs, total, isMinimum } = await runsOf(filter, MAX_RUNS_OF_RECIPIENT, [org], services);
-  const matches = await deliveriesOf(runs, services, (row) => recipientTerm(row.recipient) === recipient);
+  const { matches: runs, total, isMinimum } = await findRuns(filter, MAX_RUNS_OF_RECIPIENT, [org], services);
+  const matches = await collectDeliveries(runs, services, (row) => recipientTerm(row.recipient) === recipient);
   return { org, recipient, matches, total, isMinimum };
 }
 

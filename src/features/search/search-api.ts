@@ -69,12 +69,12 @@ export function addSearchRoute(app: AdminApp, find: FindMatches): void {
     return context.json(
       {
         period,
-        reports: viewOf(reports, (report) => report),
-        runs: viewOf(runs, runView),
-        recipients: viewOf(recipients, ({ org, recipient, ...received }) => ({
+        reports: buildView(reports, (report) => report),
+        runs: buildView(runs, runView),
+        recipients: buildView(recipients, ({ org, recipient, ...received }) => ({
           org,
           recipient,
-          ...viewOf<ReceivedDelivery, ReturnType<typeof receivedView>>(received, receivedView),
+          ...buildView<ReceivedDelivery, ReturnType<typeof receivedView>>(received, receivedView),
         })),
         mentions,
       },
@@ -83,7 +83,7 @@ export function addSearchRoute(app: AdminApp, find: FindMatches): void {
   });
 }
 
-const viewOf = <Match, View>({ matches, total, isMinimum }: SearchGroup<Match>, view: (match: Match) => View) => ({
+const buildView = <Match, View>({ matches, total, isMinimum }: SearchGroup<Match>, view: (match: Match) => View) => ({
   matches: matches.map(view),
   total,
   is_minimum: isMinimum,

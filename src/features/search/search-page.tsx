@@ -31,7 +31,7 @@ export const Search = ({ layout, data: { text, result } }: ViewProps<SearchData>
         </EmptyState>
       ) : null}
       {reports.total === 0 ? null : (
-        <Section id="reports" heading={headingOf(reports, 'report')}>
+        <Section id="reports" heading={formatHeading(reports, 'report')}>
           <ul class="entries">
             {reports.matches.map((report) => (
               <li>
@@ -46,7 +46,7 @@ export const Search = ({ layout, data: { text, result } }: ViewProps<SearchData>
         </Section>
       )}
       {runs.total === 0 ? null : (
-        <Section id="runs" heading={headingOf(runs, 'run')}>
+        <Section id="runs" heading={formatHeading(runs, 'run')}>
           <RunTable runs={runs.matches} now={layout.now} caption="Matching runs" />
           <More group={runs}>
             {period === null ? 'Add digits of the id.' : <a href={runsPath(period.label, result)}>Show all runs</a>}
@@ -69,7 +69,7 @@ export const Search = ({ layout, data: { text, result } }: ViewProps<SearchData>
         </Section>
       )}
       {recipients.total === 0 ? null : (
-        <Section id="recipients" heading={headingOf(recipients, 'recipient')}>
+        <Section id="recipients" heading={formatHeading(recipients, 'recipient')}>
           {recipients.matches.map((recipient) => (
             <Recipient recipient={recipient} period={period?.label} now={layout.now} />
           ))}
@@ -125,7 +125,7 @@ const Recipient = ({ recipient: found, period, now }: RecipientProps) => {
 const countText = ({ total, isMinimum }: SearchGroup<unknown>, one: string): string =>
   `${formatCounted(total, one)}${isMinimum ? ' or more' : ''}`;
 
-const headingOf = (group: SearchGroup<unknown>, one: string): string => countText(group, one);
+const formatHeading = (group: SearchGroup<unknown>, one: string): string => countText(group, one);
 
 /** Says how many matches are shown, if that is not all of them. */
 const More = ({ group, children }: PropsWithChildren<{ readonly group: SearchGroup<unknown> }>) =>

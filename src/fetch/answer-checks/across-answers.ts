@@ -1,14 +1,14 @@
 import { isCurrentCount, isProvisional, type Metric } from '../../contract/catalog.ts';
 import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
 import type { NoteParams } from '../../i18n/note.ts';
-import { bucketsOf, type DateRange, endOfDay, previousPeriod, sameDays } from '../../plan/buckets.ts';
+import { buildBuckets, type DateRange, endOfDay, previousPeriod, sameDays } from '../../plan/buckets.ts';
 import { requestRange } from '../../plan/requests/partition.ts';
 import type { Table, WrongFigure } from '../dataset.ts';
 import type { TableNote } from '../notes.ts';
 import { iterateRows } from '../rows.ts';
-import { groupOf } from './checked-answer.ts';
+import { readGroup } from './checked-answer.ts';
 import { isCounted } from './figure-checks.ts';
-import { numberOf } from './value-types.ts';
+import { toNumber } from './value-types.ts';
 
 /**
  * A response for a whole table, or for the other days that a table is compared with: from one call, or joined from
@@ -54,7 +54,7 @@ interface Fact extends DateRange {
 }
 
 /** Filters and groups in a fixed order, so that a group of rows has the same scope as a filter by its value. */
-function scopeOf({ filters = [], dimensions = [] }: ReportRequest, group: readonly (string | null)[]): string {
+function serializeScope({ filters = [], dimensions = [] }: ReportRequest, group: readonly (string | null)[]): string {
   const parts = [
     ...filters.map(({ dimension, op, values }) => [dimension, op === 'eq' ? 'in' : op, ...[...values].sort()]),
     ...dimensions.map((dimension, nth) => [dimension, 'in', group[nth] ?? null]),
@@ -62,7 +62,7 @@ function scopeOf({ filters = [], dimensions = [] }: ReportRequest, group: readon
   return [...new Set(parts)].sort().join(' ');
 }
 
-function* factsOf({ answers, metrics }: AnsweredTable, of: number): Generator<Fact> {
+function* collectFacts({ answers, metrics }: AnsweredTable, of: number): Generator<Fact> {
   for (const { kind, request, response, asOf, undefinedTotals = [] } of answers) {
     const range = requestRange(request);
     const { dimensions = [], time } = request;
@@ -74,11 +74,11 @@ function* factsOf({ answers, metrics }: AnsweredTable, of: number): Generator<Fa
     const common = { of, kind, asOf: asOfAll, timezone: time?.timezone ?? 'UTC' };
     const previousRange = time?.compare === undefined ? undefined : previousPeriod(range);
     const previous = sameDays(meta.compare_range, previousRange) ? previousRange : undefined;
-    const buckets = bucketsOf(range, time?.granularity);
+    const buckets = buildBuckets(range, time?.granularity);
     const places = new Map(buckets.map(({ label }, index) => [label, index]));
-    const previousBuckets = previous === undefined ? [] : bucketsOf(previous, time?.granularity);
-    const whole = scopeOf({ ...request, dimensions: [] }, []);
-    const scopes = rows.map((row) => scopeOf(request, groupOf(row, dimensions)));
+    const previousBuckets = previous === undefined ? [] : buildBuckets(previous, time?.granularity);
+    const whole = serializeScope({ ...request, dimensions: [] }, []);
+    const scopes = rows.map((row) => serializeScope(request, readGroup(row, dimensions)));
     for (const metric of metrics) {
       const { id } = metric;
       if (isCurrentCount(metric) || !request.metrics.includes(id)) continue;
@@ -96,17 +96,17 @@ function* factsOf({ answers, metrics }: AnsweredTable, of: number): Generator<Fa
         const bucket = place === undefined ? undefined : buckets[place];
         const scope = scopes[nth] ?? whole;
         if (place === undefined || bucket === undefined) continue;
-        const value = numberOf(row[id]);
-        const at = { bucket: row.bucket ?? null, group: groupOf(row, dimensions) };
+        const value = toNumber(row[id]);
+        const at = { bucket: row.bucket ?? null, group: readGroup(row, dimensions) };
         if (value !== undefined) yield fact(bucket, value, scope, at);
         const before = previousBuckets[place];
-        const compared = numberOf(row.compare?.[id]);
+        const compared = toNumber(row.compare?.[id]);
         if (before !== undefined && compared !== undefined) yield fact(before, compared, scope);
       }
-      const total = numberOf(totals?.[id]);
+      const total = toNumber(totals?.[id]);
       if (total === undefined || undefinedTotals.includes(id)) continue;
       yield fact(range, total, whole, 'totals');
-      const compared = numberOf(totals?.compare?.[id]);
+      const compared = toNumber(totals?.compare?.[id]);
       if (previous !== undefined && compared !== undefined) yield fact(previous, compared, whole);
     }
   }
@@ -201,7 +201,7 @@ function conflictNotes(conflicts: readonly Conflict[], id: Conflict['id'], sameT
 
 /** Finds the contradictions between the responses of a report, by table. */
 export function contradictions(tables: readonly AnsweredTable[]): readonly Contradictions[] {
-  const facts = tables.flatMap((table, of) => [...factsOf(table, of)]);
+  const facts = tables.flatMap((table, of) => [...collectFacts(table, of)]);
   const conflicts = [...differing(facts), ...belowParts(facts)];
   const wrong = new Set(
     conflicts
@@ -245,8 +245,8 @@ function repeatedFigures({ table, answers, metrics }: AnsweredTable): Contradict
       if (repeated.length === 0 || own === undefined) return all;
       const partner = kind === 'previous_year' ? answers.find((each) => each.kind === kind) : undefined;
       const [one, other] = [own.asOf[0], (partner ?? own).asOf[0]];
-      const minuteOf = (at: string | null | undefined) => Math.floor(Date.parse(at ?? '') / MINUTE_MS);
-      const isSame = one === other || minuteOf(one) === minuteOf(other);
+      const toMinute = (at: string | null | undefined) => Math.floor(Date.parse(at ?? '') / MINUTE_MS);
+      const isSame = one === other || toMinute(one) === toMinute(other);
       const at = isSame || one == null || other == null ? null : ([one, other] as const);
       const of = { labels: repeated.map(({ label }) => label), kind, at, timezone: table.period.timezone };
       all.notes.push({ code: 'total_mismatch', message: { id: 'figures_repeated', of }, incomplete: isSame });

@@ -1,17 +1,17 @@
 import type { Metric } from '../../contract/catalog.ts';
 import type { Order, ReportRow } from '../../contract/report.ts';
-import { measureOf } from '../../definitions/schema/values/units.ts';
+import { toMeasure } from '../../definitions/schema/values/units.ts';
 import { type DateRange, previousPeriod } from '../../plan/buckets.ts';
 import { truncateId } from '../client/untrusted-input.ts';
 import type { WrongFigure } from '../dataset.ts';
 import type { TableNote } from '../notes.ts';
 import {
-  bucketOf,
   type CallAnswer,
   type CheckContext,
   type CheckedAnswer,
-  groupOf,
   incompleteNote,
+  readBucket,
+  readGroup,
   toCheckedAnswer,
 } from './checked-answer.ts';
 import { columnFindings, columnMismatches } from './column-checks.ts';
@@ -85,7 +85,7 @@ function wrongPairs(answers: readonly CheckedAnswer[]): WrongPair[] {
     const { metrics, request, response } = answer;
     const pairs = metrics.flatMap((median) => {
       const p90 = metrics.find(
-        ({ id, aggregation }) => aggregation === 'p90' && measureOf(id) === measureOf(median.id),
+        ({ id, aggregation }) => aggregation === 'p90' && toMeasure(id) === toMeasure(median.id),
       );
       return median.aggregation === 'p50' && p90 !== undefined ? [{ median, p90 }] : [];
     });
@@ -96,8 +96,12 @@ function wrongPairs(answers: readonly CheckedAnswer[]): WrongPair[] {
         return typeof half === 'number' && typeof most === 'number' && half > most;
       });
     const inRows = response.rows.flatMap((row) => {
-      const bucket = bucketOf(answer, row) ?? null;
-      return exceed(row).map((pair) => ({ ...pair, bucket, at: { bucket, group: groupOf(row, request.dimensions) } }));
+      const bucket = readBucket(answer, row) ?? null;
+      return exceed(row).map((pair) => ({
+        ...pair,
+        bucket,
+        at: { bucket, group: readGroup(row, request.dimensions) },
+      }));
     });
     const inTotals = exceed(response.totals ?? {}).map((pair) => ({ ...pair, bucket: null, at: 'totals' as const }));
     return [...inRows, ...inTotals];

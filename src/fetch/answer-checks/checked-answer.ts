@@ -1,7 +1,7 @@
 import type { Catalog, Metric } from '../../contract/catalog.ts';
 import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
 import type { NoteMessage } from '../../i18n/note.ts';
-import { bucketsOf, type DateRange, previousPeriod } from '../../plan/buckets.ts';
+import { buildBuckets, type DateRange, previousPeriod } from '../../plan/buckets.ts';
 import { requestRange } from '../../plan/requests/partition.ts';
 import type { NoteCode, TableNote } from '../notes.ts';
 
@@ -65,21 +65,21 @@ export function toCheckedAnswer(
     buckets:
       range === undefined || granularity === undefined
         ? [null]
-        : bucketsOf(range, granularity).map(({ label }) => label),
+        : buildBuckets(range, granularity).map(({ label }) => label),
     previous:
       previousRange === undefined || request.time?.compare === undefined
         ? undefined
-        : { range: previousRange, buckets: bucketsOf(previousRange, granularity).length },
+        : { range: previousRange, buckets: buildBuckets(previousRange, granularity).length },
     metrics: metrics.filter(({ id }) => request.metrics.includes(id)),
   };
 }
 
 /** The bucket of a row; null without granularity, undefined if the row has none. */
-export const bucketOf = ({ granularity }: CheckedAnswer, row: ReportRow): string | null | undefined =>
+export const readBucket = ({ granularity }: CheckedAnswer, row: ReportRow): string | null | undefined =>
   granularity === undefined ? null : (row.bucket ?? undefined);
 
 /** The values of a row's dimensions; null where it has no value. */
-export const groupOf = (
+export const readGroup = (
   row: Readonly<Record<string, unknown>>,
   dimensions: readonly string[] = [],
 ): readonly (string | null)[] =>

@@ -2,7 +2,7 @@ import { isCurrentCount, type Metric } from '../../contract/catalog.ts';
 import { truncateId } from '../client/untrusted-input.ts';
 import type { WrongFigure } from '../dataset.ts';
 import type { TableNote } from '../notes.ts';
-import { bucketOf, type CallAnswer, type CheckedAnswer, groupOf, incompleteNote } from './checked-answer.ts';
+import { type CallAnswer, type CheckedAnswer, incompleteNote, readBucket, readGroup } from './checked-answer.ts';
 
 /** A column whose unit differs from the catalog's. */
 export interface UnitMismatch {
@@ -54,8 +54,8 @@ function* figuresToCheck(checked: CheckedAnswer): Generator<CheckedFigure> {
     // A current count has no previous period.
     const current = isCurrentCount(metric);
     for (const row of response.rows) {
-      const bucket = bucketOf(checked, row) ?? null;
-      const at = { bucket, group: groupOf(row, request.dimensions) };
+      const bucket = readBucket(checked, row) ?? null;
+      const at = { bucket, group: readGroup(row, request.dimensions) };
       yield { metric, value: row[metric.id], bucket, at, mayBeNull: false };
       if (row.compare == null) continue;
       // The previous period may have fewer buckets. The last buckets then have nothing to compare with.

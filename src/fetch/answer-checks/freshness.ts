@@ -18,10 +18,10 @@ export interface FreshnessContext {
 
 /** Compares when the values were computed with when they were received. Returns only the first finding. */
 export function freshnessFindings(answers: readonly CallAnswer[], context: FreshnessContext): TableNote[] {
-  return answers.flatMap((answer) => freshnessOf(answer, context)).slice(0, 1);
+  return answers.flatMap((answer) => checkFreshness(answer, context)).slice(0, 1);
 }
 
-function freshnessOf({ request, response: { meta }, at }: CallAnswer, context: FreshnessContext): TableNote[] {
+function checkFreshness({ request, response: { meta }, at }: CallAnswer, context: FreshnessContext): TableNote[] {
   const { as_of, cached } = meta;
   if (as_of === null) {
     return [{ code: 'stale', message: { id: 'computed_unknown', of: { cached } }, incomplete: cached }];

@@ -3,7 +3,7 @@ import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/re
 import type { RowKey } from '../../i18n/note.ts';
 import { truncateId } from '../client/untrusted-input.ts';
 import type { TableNote } from '../notes.ts';
-import { bucketOf, type CheckContext, type CheckedAnswer, incompleteNote } from './checked-answer.ts';
+import { type CheckContext, type CheckedAnswer, incompleteNote, readBucket } from './checked-answer.ts';
 
 /** How many rows a finding affects, and the first of them. */
 interface Tally<First> {
@@ -63,7 +63,7 @@ export function rowFindings(answers: readonly CheckedAnswer[], { catalog }: Chec
   ];
 }
 
-const labelOf = (dimension: string, value: unknown, { dimensions }: Catalog): string => {
+const formatLabel = (dimension: string, value: unknown, { dimensions }: Catalog): string => {
   const known = dimensions.find(({ id }) => id === dimension)?.values.find((candidate) => candidate.value === value);
   return known?.label ?? (typeof value === 'string' ? truncateId(value) : '–');
 };
@@ -72,15 +72,15 @@ function tallyRows(answer: CheckedAnswer, { missing, duplicate, unexpected }: Ro
   const { request, response, buckets } = answer;
   const dimensions = request.dimensions ?? [];
   const expectedBuckets = new Set(buckets);
-  const valuesOf = (row: ReportRow) => dimensions.map((id) => row[id] ?? null);
+  const readValues = (row: ReportRow) => dimensions.map((id) => row[id] ?? null);
   const labels = (values: readonly unknown[]) =>
-    values.map((value, nth) => labelOf(dimensions[nth] ?? '', value, catalog));
+    values.map((value, nth) => formatLabel(dimensions[nth] ?? '', value, catalog));
   const groups = new Map<string, { readonly values: readonly unknown[]; readonly seen: Set<string | null> }>();
   // Without dimensions there is exactly one group. With dimensions the service decides which groups exist.
   if (dimensions.length === 0) groups.set('[]', { values: [], seen: new Set() });
   for (const row of response.rows) {
-    const values = valuesOf(row);
-    const bucket = bucketOf(answer, row);
+    const values = readValues(row);
+    const bucket = readBucket(answer, row);
     if (bucket === undefined || !expectedBuckets.has(bucket)) {
       add(unexpected, () => bucket ?? null);
       continue;
@@ -106,7 +106,7 @@ function tallyExcluded({ request, response }: CheckedAnswer, { excluded }: RowTa
     if (dimension === undefined) continue;
     add(excluded, () => ({
       dimension: catalog.dimensions.find(({ id }) => id === dimension)?.label ?? dimension,
-      value: labelOf(dimension, row[dimension], catalog),
+      value: formatLabel(dimension, row[dimension], catalog),
     }));
   }
 }

@@ -1,5 +1,5 @@
 import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
-import { bucketsOf, endOfDay, lastDayOfBucket } from '../../plan/buckets.ts';
+import { buildBuckets, endOfDay, lastDayOfBucket } from '../../plan/buckets.ts';
 import { requestRange } from '../../plan/requests/partition.ts';
 import type { TableNote } from '../notes.ts';
 import { type CallAnswer, incompleteNote } from './checked-answer.ts';
@@ -20,7 +20,7 @@ function bucketEnds(request: ReportRequest): (row: ReportRow) => BucketEnd | und
   if (range === undefined) return () => undefined;
   const { granularity, timezone } = request.time ?? {};
   const ends = new Map(
-    bucketsOf(range, granularity).map(({ label, to }) => [
+    buildBuckets(range, granularity).map(({ label, to }) => [
       granularity === undefined ? null : label,
       { at: endOfDay(to, timezone), clipped: granularity !== undefined && to < lastDayOfBucket(label, granularity) },
     ]),

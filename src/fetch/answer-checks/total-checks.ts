@@ -1,10 +1,10 @@
 import { DIMENSION_IDS, isAdditive, isCurrentCount, isWronglyAdditive, type Metric } from '../../contract/catalog.ts';
 import type { ReportRow } from '../../contract/report.ts';
 import type { NoteParams } from '../../i18n/note.ts';
-import { bucketsOf } from '../../plan/buckets.ts';
+import { buildBuckets } from '../../plan/buckets.ts';
 import { dataStartsAfter } from '../internal/tables/data-start.ts';
 import type { TableNote } from '../notes.ts';
-import { bucketOf, type CheckContext, type CheckedAnswer, groupOf, incompleteNote } from './checked-answer.ts';
+import { type CheckContext, type CheckedAnswer, incompleteNote, readBucket, readGroup } from './checked-answer.ts';
 import { isCounted } from './figure-checks.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -25,8 +25,8 @@ export function wrongTotals(
   joined: CheckedAnswer | undefined,
   undefinedTotals: readonly string[] = [],
 ): WrongTotal[] {
-  const ofCalls = answers.flatMap(totalsOf);
-  return ofCalls.length > 0 || joined === undefined ? ofCalls : totalsOf(comparable(joined, undefinedTotals));
+  const ofCalls = answers.flatMap(findWrongTotals);
+  return ofCalls.length > 0 || joined === undefined ? ofCalls : findWrongTotals(comparable(joined, undefinedTotals));
 }
 
 export function totalFindings(wrong: readonly WrongTotal[]): TableNote[] {
@@ -44,7 +44,7 @@ const comparable = (joined: CheckedAnswer, undefinedTotals: readonly string[]): 
   metrics: joined.metrics.filter((metric) => !isCurrentCount(metric) && !undefinedTotals.includes(metric.id)),
 });
 
-function totalsOf(checked: CheckedAnswer): WrongTotal[] {
+function findWrongTotals(checked: CheckedAnswer): WrongTotal[] {
   const { request, response, metrics, buckets, previous } = checked;
   const { totals, rows, meta } = response;
   if (totals == null || meta.truncated) return [];
@@ -98,9 +98,9 @@ function isPartition(checked: CheckedAnswer): boolean {
   const rows = new Set<string>();
   const groups = new Set<string>(dimensions.length === 0 ? ['[]'] : []);
   for (const row of response.rows) {
-    const group = JSON.stringify(groupOf(row, dimensions));
+    const group = JSON.stringify(readGroup(row, dimensions));
     groups.add(group);
-    rows.add(`${bucketOf(checked, row)} ${group}`);
+    rows.add(`${readBucket(checked, row)} ${group}`);
   }
   return rows.size === response.rows.length && rows.size === groups.size * buckets.length && rows.size > 0;
 }
@@ -116,7 +116,7 @@ function rowsWithData(
   const first = days && dataStartsAfter(metric, days.from);
   if (days === undefined || first === undefined) return rows;
   if (ofPrevious) return [];
-  const ends = new Map(bucketsOf(days, granularity).map(({ label, to }) => [label, to]));
+  const ends = new Map(buildBuckets(days, granularity).map(({ label, to }) => [label, to]));
   return rows.filter((_, index) => (ends.get(response.rows[index]?.bucket ?? '') ?? days.to) >= first);
 }
 
@@ -135,7 +135,7 @@ function totalOutside(metric: Metric, totals: Values, rows: readonly Values[], p
   const numbers = values.filter((value) => typeof value === 'number');
   // Other checks report missing values and null counts.
   if (values.some((value) => value === undefined)) return [];
-  const bounds = boundsOf(metric, numbers, values.length === 1);
+  const bounds = computeBounds(metric, numbers, values.length === 1);
   if (bounds === undefined) return [];
   const { low, high } = bounds;
   const isOutside =
@@ -153,7 +153,7 @@ interface Bounds {
 }
 
 /** @param values the values of rows that have one */
-function boundsOf(metric: Metric, values: readonly number[], single: boolean): Bounds | undefined {
+function computeBounds(metric: Metric, values: readonly number[], single: boolean): Bounds | undefined {
   const low = values.reduce<number | null>((least, value) => (least === null || value < least ? value : least), null);
   const high = values.reduce<number | null>((most, value) => (most === null || value > most ? value : most), null);
   if (single) return { low, high };

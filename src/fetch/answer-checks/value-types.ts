@@ -2,7 +2,7 @@ import { DocketError } from '../../base/error.ts';
 import type { ReportRequest, ReportResponse } from '../../contract/report.ts';
 
 /** A metric's value; undefined if it is missing or not a number. */
-export const numberOf = (value: unknown): number | null | undefined =>
+export const toNumber = (value: unknown): number | null | undefined =>
   typeof value === 'number' || value === null ? value : undefined;
 
 const CIVIL_DATE = /^\d{4}-\d{2}-\d{2}$/;

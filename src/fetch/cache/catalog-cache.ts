@@ -105,13 +105,13 @@ export function redisCatalogCache(
   const key = (name: string) => `${prefix}catalog:${name}`;
   // Every run reads a catalog, and most organizations have the same text.
   const read = memoize(readCatalog, 16);
-  const ask = <Reply>(question: () => Promise<Reply>): Promise<Reply> =>
+  const callRedis = <Reply>(question: () => Promise<Reply>): Promise<Reply> =>
     withRedisErrors(undefined, question, BEFORE_CALL);
   const recent = new Map<string, { readonly catalog: Catalog; readonly at: number }>();
   const get = async (name: string): Promise<Catalog | undefined> => {
     recent.delete(name);
     const at = clock.monotonic();
-    const text = await ask(() => redis.get(key(name)));
+    const text = await callRedis(() => redis.get(key(name)));
     const catalog = text === null ? undefined : read(text);
     if (catalog === undefined) return undefined;
     recent.set(name, { catalog, at });
@@ -126,23 +126,24 @@ export function redisCatalogCache(
         const found = recent.get(name);
         return found !== undefined && clock.monotonic() - found.at < REUSE_MS ? found.catalog : get(name);
       },
-      ageMs: async (name) => CATALOG_TTL_MS - (await ask(() => redis.pttl(key(name)))),
+      ageMs: async (name) => CATALOG_TTL_MS - (await callRedis(() => redis.pttl(key(name)))),
       put: async (name, catalog) => {
         recent.delete(name);
-        await ask(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS));
+        await callRedis(() => redis.set(key(name), JSON.stringify(catalog), 'PX', CATALOG_TTL_MS));
       },
       delete: async (name) => {
         recent.delete(name);
-        await ask(() => redis.del(key(name)));
+        await callRedis(() => redis.del(key(name)));
       },
       claim: async (name) => {
         const claim = `${key(name)}:claim`;
-        if ((await ask(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
+        if ((await callRedis(() => redis.set(claim, '1', 'PX', CLAIM_TTL_MS, 'NX'))) === 'OK') return true;
         // If the clock of Redis is set back, the claim of a dead worker would last longer by that step.
-        if ((await ask(() => redis.pttl(claim))) > CLAIM_TTL_MS) await ask(() => redis.pexpire(claim, CLAIM_TTL_MS));
+        if ((await callRedis(() => redis.pttl(claim))) > CLAIM_TTL_MS)
+          await callRedis(() => redis.pexpire(claim, CLAIM_TTL_MS));
         return false;
       },
-      release: async (name) => void (await ask(() => redis.del(`${key(name)}:claim`))),
+      release: async (name) => void (await callRedis(() => redis.del(`${key(name)}:claim`))),
     },
     clock,
   );

@@ -35,7 +35,7 @@ export function networkError(
   if (cause instanceof ProxyError) {
     return new DocketError('api.unreachable', cause.message, { where, got: cause.code, next: cause.next, cause });
   }
-  const code = codeOf(cause);
+  const code = findErrorCode(cause);
   if (deadlinePassed || TIMEOUT_CODES.has(code)) {
     return new DocketError('api.timeout', 'The service did not respond in time.', {
       where,
@@ -81,16 +81,16 @@ const NOT_SENT_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the request failed before it was sent, so that the service has not counted it. */
-export const requestNotSent = (error: DocketError): boolean => NOT_SENT_CODES.has(codeOf(error.cause));
+export const requestNotSent = (error: DocketError): boolean => NOT_SENT_CODES.has(findErrorCode(error.cause));
 
 /**
  * The first code in the chain of causes. When connections to several addresses are refused, the code is one level down.
  */
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+function findErrorCode(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return findErrorCode(error.errors[0]);
   if (error instanceof Error) {
     if ('code' in error && typeof error.code === 'string') return error.code;
-    if (error.cause !== undefined) return codeOf(error.cause);
+    if (error.cause !== undefined) return findErrorCode(error.cause);
     return error.name;
   }
   return 'an unknown failure';

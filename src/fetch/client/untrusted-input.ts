@@ -53,11 +53,11 @@ function isExact(token: string): boolean {
   if (!/[.eE]/.test(token)) return Number.isSafeInteger(value);
   // No double has that many digits, and the expressions below would be slow.
   if (token.length > MAX_DIGITS) return false;
-  return digitsOf(token) === digitsOf(String(value));
+  return extractDigits(token) === extractDigits(String(value));
 }
 
 /** The significant digits of a number: without sign, point, exponent, and leading and trailing zeros. */
-const digitsOf = (number: string): string =>
+const extractDigits = (number: string): string =>
   number
     .replace(/[eE].*$/, '')
     .replace(/[-.]/g, '')

@@ -45,7 +45,7 @@ export function bucketClock() {
     readonly lastUsed: number;
   }
   /** When the offset was last stored in Redis, on the monotonic clock; by key and generation. */
-  const toldAt = new Map<string, { readonly generation: string; readonly at: number }>();
+  const offsetStoredAt = new Map<string, { readonly generation: string; readonly at: number }>();
   const buckets = new Map<string, Bucket>();
   const holds = new Map<string, number>();
   const estimatedTime = ({ at, receivedAt }: Bucket, now: number): number => at + (now - receivedAt) * (1 + MAX_DRIFT);
@@ -58,9 +58,9 @@ export function bucketClock() {
       const bucket = buckets.get(key);
       if (bucket === undefined || now - bucket.lastUsed >= BUCKET_TTL_MS) return undefined;
       const { generation, seen } = bucket;
-      const told = toldAt.get(key);
-      const isDue = told?.generation !== generation || now - told.at >= OFFSET_INTERVAL_MS;
-      if (isDue) toldAt.set(key, { generation, at: now });
+      const lastStored = offsetStoredAt.get(key);
+      const isDue = lastStored?.generation !== generation || now - lastStored.at >= OFFSET_INTERVAL_MS;
+      if (isDue) offsetStoredAt.set(key, { generation, at: now });
       return { generation, seen, isDue, offset: Math.floor(estimatedTime(bucket, now) - now) };
     },
     record: (key: string, { generation, at, sentAt, receivedAt }: BucketClockReading): void => {

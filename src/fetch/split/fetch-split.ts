@@ -2,7 +2,7 @@ import { asOutcome, done, type Outcome } from '../../base/outcome.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { ReportResponse } from '../../contract/report.ts';
 import { withoutAnswered } from '../../plan/answered-sections.ts';
-import { allCallsOf, type Plan } from '../../plan/plan.ts';
+import { collectAllCalls, type Plan } from '../../plan/plan.ts';
 import type { RequestCalls } from '../../plan/requests/build-calls.ts';
 import { groupedRequests, isSliced, requestKey, type SplitPlan, splitPlan } from '../../plan/split/split-plan.ts';
 import { otherLabels } from '../answer-checks/column-checks.ts';
@@ -111,11 +111,11 @@ export function sliceDataset(answers: SplitAnswers, one: Plan, value: string): D
   return buildDataset(
     own,
     plan,
-    plan.calls.map((call) => resultOf(call, answers, plan, value)),
+    plan.calls.map((call) => buildResult(call, answers, plan, value)),
   );
 }
 
-function resultOf(call: Plan['calls'][number], answers: SplitAnswers, plan: Plan, value: string): CallResult {
+function buildResult(call: Plan['calls'][number], answers: SplitAnswers, plan: Plan, value: string): CallResult {
   const { by } = answers.plan;
   if (!isSliced(call, by)) return answers.results.get(call.id) ?? missing(call.id);
   const requests = groupedRequests(call.request, by);
@@ -139,7 +139,7 @@ function resultOf(call: Plan['calls'][number], answers: SplitAnswers, plan: Plan
     record: {
       ...record,
       id: call.id,
-      sections: plan.sections.flatMap((one) => (allCallsOf(one).includes(call.id) ? [one.section.id] : [])),
+      sections: plan.sections.flatMap((one) => (collectAllCalls(one).includes(call.id) ? [one.section.id] : [])),
       asOf: response.meta.as_of,
       rows: response.rows.length,
       ...(labels === undefined ? {} : { labels }),

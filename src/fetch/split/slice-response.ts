@@ -1,8 +1,8 @@
-import { type Catalog, isCurrentCount, zeroOf } from '../../contract/catalog.ts';
+import { type Catalog, getZeroValue, isCurrentCount } from '../../contract/catalog.ts';
 import type { ReportRequest, ReportResponse, ReportRow } from '../../contract/report.ts';
-import { bucketsOf, endOfDay, previousPeriod } from '../../plan/buckets.ts';
+import { buildBuckets, endOfDay, previousPeriod } from '../../plan/buckets.ts';
 import { requestRange } from '../../plan/requests/partition.ts';
-import { rankOf } from '../internal/tables/join-answers.ts';
+import { buildRank } from '../internal/tables/join-answers.ts';
 import { compareRows } from '../internal/tables/row-order.ts';
 
 /** Responses grouped by a dimension. They answer the calls of every single value. */
@@ -79,14 +79,14 @@ export function sliceResponse(
     rows: kept,
     ...(include === undefined || totals === undefined
       ? {}
-      : { totals: total === undefined ? (totals.meta.truncated ? null : zeros(0)) : totalsOf(total, metrics) }),
+      : { totals: total === undefined ? (totals.meta.truncated ? null : zeros(0)) : toTotals(total, metrics) }),
   };
 }
 
 const picked = (values: Figures, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(names.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
 
-const totalsOf = (row: ReportRow, metrics: readonly string[]): NonNullable<ReportResponse['totals']> => ({
+const toTotals = (row: ReportRow, metrics: readonly string[]): NonNullable<ReportResponse['totals']> => ({
   ...picked(row, metrics),
   ...(row.compare == null ? {} : { compare: picked(row.compare, metrics) }),
 });
@@ -100,16 +100,16 @@ function emptyFigures(
   const compared =
     time?.compare === undefined || range === undefined
       ? undefined
-      : bucketsOf(previousPeriod(range), time.granularity).length;
+      : buildBuckets(previousPeriod(range), time.granularity).length;
   const present = (ids: readonly string[], figure: (id: string) => number | null | undefined) =>
     Object.fromEntries(ids.flatMap((id) => (figure(id) === undefined ? [] : [[id, figure(id)]])));
   const current = new Set(catalog.metrics.filter(isCurrentCount).map(({ id }) => id));
   return (nth) => ({
-    ...present(metrics, (id) => zeroOf(id, catalog)),
+    ...present(metrics, (id) => getZeroValue(id, catalog)),
     ...(compared === undefined
       ? {}
       : {
-          compare: present(metrics, (id) => (nth >= compared || current.has(id) ? null : zeroOf(id, catalog))),
+          compare: present(metrics, (id) => (nth >= compared || current.has(id) ? null : getZeroValue(id, catalog))),
         }),
   });
 }
@@ -132,7 +132,7 @@ function emptyRows(request: ReportRequest, grouped: ReportResponse, catalog: Cat
   const { granularity, timezone } = request.time ?? {};
   const partialOf = partialIn(grouped, timezone);
   if (range === undefined || granularity === undefined) return [{ ...zeros(0), partial: partialOf(null, range?.to) }];
-  return bucketsOf(range, granularity).map(({ label, to }, nth) => ({
+  return buildBuckets(range, granularity).map(({ label, to }, nth) => ({
     bucket: label,
     ...zeros(nth),
     partial: partialOf(label, to),
@@ -156,7 +156,7 @@ function withEmptyBuckets(
   const { compare, ...zeros } = emptyFigures(request, catalog)(0);
   const unknown = compare && { compare: Object.fromEntries(Object.keys(compare).map((id) => [id, null])) };
   const partialOf = partialIn(grouped, timezone);
-  return bucketsOf(range, granularity).map(
+  return buildBuckets(range, granularity).map(
     ({ label, to }) => known.get(label) ?? { bucket: label, ...zeros, ...unknown, partial: partialOf(label, to) },
   );
 }
@@ -170,7 +170,7 @@ function sortedRows(
   const ranks = new Map(
     dimensions.map((id) => [
       id,
-      rankOf(
+      buildRank(
         id,
         rows.map((row) => row[id]),
         catalog,

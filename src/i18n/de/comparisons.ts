@@ -1,5 +1,11 @@
 import type { Granularity } from '../../contract/report.ts';
-import type { ComparedWith, NotComparedReason, ToDateUnit, UnlikeBuckets, UnlikeTotals } from '../note.ts';
+import type {
+  ComparedWith,
+  NotComparableBuckets,
+  NotComparableTotals,
+  NotComparedReason,
+  ToDateUnit,
+} from '../note.ts';
 
 /** Used as part of a header. */
 export const COMPARED_WITH: Readonly<Record<ComparedWith, string>> = {
@@ -43,7 +49,7 @@ const ACCUSATIVE = {
   },
 } as const;
 
-function bucketsText(granularity: Granularity, { first, last, others }: UnlikeBuckets): string {
+function bucketsText(granularity: Granularity, { first, last, others }: NotComparableBuckets): string {
   const words = ACCUSATIVE[granularity];
   if (others || !(first || last)) return words.some;
   return first && last ? words.both : first ? words.first : words.last;
@@ -58,11 +64,14 @@ const WHY: Readonly<Record<NotComparedReason, string>> = {
 };
 
 /** Continues "Keine Veränderung ist angegeben". */
-export const unlikeBuckets = (granularity: Granularity, unlike: UnlikeBuckets): string =>
+export const formatBucketMismatch = (granularity: Granularity, unlike: NotComparableBuckets): string =>
   `für ${bucketsText(granularity, unlike)} (${WHY[unlike.reason]})`;
 
 /** @param several whether the table has several comparisons, so that the sentence must name this one */
-export function unlikeTotal({ kind, compared, reason, days, ofReadings }: UnlikeTotals, several: boolean): string {
+export function formatTotalMismatch(
+  { kind, compared, reason, days, ofReadings }: NotComparableTotals,
+  several: boolean,
+): string {
   const lengths = days === null ? '' : `${days[0]} Tage mit ${days[1]}`;
   if (compared && ofReadings) {
     const what = days === null ? 'an anderen Wochentagen' : `am Ende von ${days[0]} und von ${days[1]} Tagen`;

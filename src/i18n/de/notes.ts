@@ -1,6 +1,6 @@
 import { germanQuotes, type LocaleFormatters } from '../formatters.ts';
 import { type ComparedWith, missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
-import { COMPARED_WITH, unlikeBuckets, unlikeTotal } from './comparisons.ts';
+import { COMPARED_WITH, formatBucketMismatch, formatTotalMismatch } from './comparisons.ts';
 
 const MISSING = {
   previous: 'die Vorperiode',
@@ -29,7 +29,7 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
   const quoted = germanQuotes(to);
   const rowsText = (count: number): string => `${number(count)} ${count === 1 ? 'Zeile' : 'Zeilen'}`;
   const days = (from: string, last: string): string => `${day(from)} bis ${day(last)}`;
-  const placeOf = ({ bucket, group }: RowKey): string =>
+  const formatPlace = ({ bucket, group }: RowKey): string =>
     [...(bucket === null ? [] : [day(bucket)]), ...group].join(', ');
   const inBucket = (bucket: string | null): string => (bucket === null ? '' : ` (${day(bucket)})`);
   const figure = (value: number | null): string => (value === null ? 'nicht definiert' : exactNumber(value));
@@ -82,11 +82,11 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     null_count: ({ figures, label, bucket }) =>
       `${number(figures)} ${figures === 1 ? 'Anzahl kam' : 'Anzahlen kamen'} ohne Wert, zum Beispiel ${label}${inBucket(bucket)}: Eine Anzahl ist 0, wenn nichts geschah.`,
     missing_rows: ({ rows, first }) =>
-      placeOf(first) === ''
+      formatPlace(first) === ''
         ? 'Der Dienst hat keine Zeile geliefert.'
-        : `Der Dienst hat ${rowsText(rows)} ausgelassen, zum Beispiel ${placeOf(first)}.`,
+        : `Der Dienst hat ${rowsText(rows)} ausgelassen, zum Beispiel ${formatPlace(first)}.`,
     duplicate_rows: ({ rows, first }) =>
-      `${rowsText(rows)} ${rows === 1 ? 'kam' : 'kamen'} mehrfach${placeOf(first) === '' ? '' : `, zum Beispiel ${placeOf(first)}`}; keine wurde addiert.`,
+      `${rowsText(rows)} ${rows === 1 ? 'kam' : 'kamen'} mehrfach${formatPlace(first) === '' ? '' : `, zum Beispiel ${formatPlace(first)}`}; keine wurde addiert.`,
     unexpected_buckets: ({ rows, first }) =>
       `${rowsText(rows)} ${rows === 1 ? 'gehört' : 'gehören'} zu keinem angefragten Abschnitt, zum Beispiel ${first === null ? 'eine ohne Datum' : day(first)}.`,
     filter_mismatch: ({ rows, dimension, value }) =>
@@ -170,8 +170,8 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     target_mismatch: ({ label, target, unit }) =>
       `${label} hat keinen Status: Das Ziel ${target} passt nicht zur Einheit (${unit}).`,
     unlike_rows: ({ granularity, reasons }) =>
-      `Keine Veränderung ist angegeben ${to.all(reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`))}.`,
-    unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
+      `Keine Veränderung ist angegeben ${to.all(reasons.map((reason) => `${formatBucketMismatch(granularity, reason)}${ofKinds(reason.kinds)}`))}.`,
+    unlike_totals: ({ totals, several }) => totals.map((total) => formatTotalMismatch(total, several)).join(' '),
     provisional: ({ labels }) =>
       `Keine Veränderung ist angegeben für ${to.all(labels)}: Werte vergangener Zeiträume ändern sich noch, wenn weitere Fälle enden.`,
     to_date_from: ({ label, first }) =>

@@ -1,5 +1,11 @@
 import type { Granularity } from '../../contract/report.ts';
-import type { ComparedWith, NotComparedReason, ToDateUnit, UnlikeBuckets, UnlikeTotals } from '../note.ts';
+import type {
+  ComparedWith,
+  NotComparableBuckets,
+  NotComparableTotals,
+  NotComparedReason,
+  ToDateUnit,
+} from '../note.ts';
 
 /** Used as part of a header or of a sentence. */
 export const COMPARED_WITH: Readonly<Record<ComparedWith, string>> = {
@@ -22,14 +28,14 @@ export const NOT_COMPARED: Readonly<Record<NotComparedReason, string>> = {
   length: 'other number of days',
 };
 
-function bucketsText(granularity: Granularity, { first, last, others }: UnlikeBuckets): string {
+function bucketsText(granularity: Granularity, { first, last, others }: NotComparableBuckets): string {
   if (others || !(first || last)) return `${granularity}s`;
   if (first && last) return `the first and the last ${granularity}`;
   return `the ${first ? 'first' : 'last'} ${granularity}`;
 }
 
 /** Continues "No change is shown". */
-export function unlikeBuckets(granularity: Granularity, unlike: UnlikeBuckets): string {
+export function formatBucketMismatch(granularity: Granularity, unlike: NotComparableBuckets): string {
   const buckets = bucketsText(granularity, unlike);
   switch (unlike.reason) {
     case 'unfinished':
@@ -46,7 +52,10 @@ export function unlikeBuckets(granularity: Granularity, unlike: UnlikeBuckets): 
 }
 
 /** @param several whether the table has several comparisons, so that the sentence must name this one */
-export function unlikeTotal({ kind, compared, reason, days, ofReadings }: UnlikeTotals, several: boolean): string {
+export function formatTotalMismatch(
+  { kind, compared, reason, days, ofReadings }: NotComparableTotals,
+  several: boolean,
+): string {
   const other = `the ${COMPARED_WITH[kind]}`;
   const lengths = days === null ? '' : `${days[0]} days with ${days[1]}`;
   if (compared && ofReadings) {

@@ -1,6 +1,6 @@
 import { englishCounter, type LocaleFormatters } from '../formatters.ts';
 import { type ComparedWith, missingDataText, type NoteFormatters, type RowKey } from '../note.ts';
-import { COMPARED_WITH, unlikeBuckets, unlikeTotal } from './comparisons.ts';
+import { COMPARED_WITH, formatBucketMismatch, formatTotalMismatch } from './comparisons.ts';
 
 const MISSING = {
   previous: 'the previous period',
@@ -13,7 +13,7 @@ const MISSING = {
   total: (metric: string) => `the total of ${metric}`,
 };
 
-const placeOf = ({ bucket, group }: RowKey): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
+const formatPlace = ({ bucket, group }: RowKey): string => [...(bucket === null ? [] : [bucket]), ...group].join(', ');
 
 const ofKinds = (kinds: readonly ComparedWith[]): string =>
   kinds.length === 0 ? '' : ` (${kinds.map((kind) => COMPARED_WITH[kind]).join(', ')})`;
@@ -64,11 +64,11 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     null_count: ({ figures, label, bucket }) =>
       `${counted(figures, 'count')} came without a value, for example ${label}${inBucket(bucket)}: a count is 0 when nothing happened.`,
     missing_rows: ({ rows, first }) =>
-      placeOf(first) === ''
+      formatPlace(first) === ''
         ? 'The service sent no row.'
-        : `The service left out ${counted(rows, 'row')}, for example ${placeOf(first)}.`,
+        : `The service left out ${counted(rows, 'row')}, for example ${formatPlace(first)}.`,
     duplicate_rows: ({ rows, first }) =>
-      `${counted(rows, 'row came', 'rows came')} more than once${placeOf(first) === '' ? '' : `, for example ${placeOf(first)}`}; they were not added up.`,
+      `${counted(rows, 'row came', 'rows came')} more than once${formatPlace(first) === '' ? '' : `, for example ${formatPlace(first)}`}; they were not added up.`,
     unexpected_buckets: ({ rows, first }) =>
       `${counted(rows, 'row belongs', 'rows belong')} to no requested bucket, for example ${first === null ? 'one without a date' : first}.`,
     filter_mismatch: ({ rows, dimension, value }) =>
@@ -149,8 +149,8 @@ export const notes = (to: LocaleFormatters): NoteFormatters => {
     target_mismatch: ({ label, target, unit }) =>
       `${label} has no status: its target ${target} does not fit its unit (${unit}).`,
     unlike_rows: ({ granularity, reasons }) =>
-      `No change is shown ${reasons.map((reason) => `${unlikeBuckets(granularity, reason)}${ofKinds(reason.kinds)}`).join(', nor ')}.`,
-    unlike_totals: ({ totals, several }) => totals.map((total) => unlikeTotal(total, several)).join(' '),
+      `No change is shown ${reasons.map((reason) => `${formatBucketMismatch(granularity, reason)}${ofKinds(reason.kinds)}`).join(', nor ')}.`,
+    unlike_totals: ({ totals, several }) => totals.map((total) => formatTotalMismatch(total, several)).join(' '),
     provisional: ({ labels }) =>
       `No change is shown for ${to.all(labels)}: figures of past periods still change as more cases come to an end.`,
     to_date_from: ({ label, first }) => `${label} has data from ${first}: the figure to date begins there.`,

@@ -29,7 +29,7 @@ export function checkBases(bases: BaseSettings, { metrics }: Catalog): PlanDiagn
         path,
         ...(count === undefined ? { code: 'catalog.unknown' as const } : {}),
         expected: `none, or a plain count of the catalog that counts by "${metric.time_field}" as "${id}" does`,
-        got: count === undefined ? `"${base}"` : `"${base}", ${whatOf(count)}`,
+        got: count === undefined ? `"${base}"` : `"${base}", ${describeMetric(count)}`,
         next: suggestion(
           base,
           usable,
@@ -43,7 +43,7 @@ export function checkBases(bases: BaseSettings, { metrics }: Catalog): PlanDiagn
 const isBaseOf = (count: Metric, metric: Metric): boolean =>
   isAdditive(count) && count.time_field === metric.time_field;
 
-const whatOf = (metric: Metric): string =>
+const describeMetric = (metric: Metric): string =>
   isAdditive(metric) ? `which counts by "${metric.time_field}"` : 'which is no plain count';
 
 /**

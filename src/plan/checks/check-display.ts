@@ -61,13 +61,13 @@ function checkUnits({ units = {} }: Display, { metrics }: Catalog): PlanDiagnost
 
 function checkLabels(
   { labels = {} }: Display,
-  asked: readonly string[],
+  requested: readonly string[],
   hasList: boolean,
   { metrics, dimensions }: Catalog,
 ): PlanDiagnostic[] {
   const ids = [...metrics, ...dimensions].map(({ id }) => id);
   const codes = dimensions.flatMap(({ values }) => values.map(({ value }) => value));
-  const known = new Set([...ids, ...codes, ...asked]);
+  const known = new Set([...ids, ...codes, ...requested]);
   // Fields and codes of a list are unknown until it is read.
   return Object.keys(labels).flatMap((id) =>
     hasList && !id.includes('.') ? [] : unknownDiagnostic(['labels', id], id, known, 'a metric, a dimension or a code'),

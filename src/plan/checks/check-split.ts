@@ -1,13 +1,13 @@
 import type { Catalog, Dimension } from '../../contract/catalog.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
-import { deskDefinition, deskOf, isSplitSection } from '../../definitions/split.ts';
+import { buildDesk, deskDefinition, isSplitSection } from '../../definitions/split.ts';
 import { compilePlan } from '../compile.ts';
 import { splitRefusals } from '../split/split-plan.ts';
 import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 import type { CheckPlanInput } from './check-plan.ts';
 
-const dimensionOf = ({ split }: Pick<Definition, 'split'>, { dimensions }: Catalog): Dimension | undefined =>
+const findDimension = ({ split }: Pick<Definition, 'split'>, { dimensions }: Catalog): Dimension | undefined =>
   dimensions.find(({ id }) => id === split?.by);
 
 /** The values in `to` that the catalog does not list, and the number of values that it lists. */
@@ -38,7 +38,7 @@ export function splitCheck(input: CheckPlanInput & { readonly settings?: OrgSett
   const { definition, catalog, settings } = input;
   const { split } = definition;
   if (split === undefined) return [];
-  const dimension = dimensionOf(definition, catalog);
+  const dimension = findDimension(definition, catalog);
   if (dimension === undefined) {
     const ids = catalog.dimensions.map(({ id }) => id);
     return [
@@ -65,7 +65,7 @@ export function splitCheck(input: CheckPlanInput & { readonly settings?: OrgSett
   const one = compilePlan({
     ...input,
     settings,
-    definition: deskDefinition(definition, deskOf(first.value, first.label)),
+    definition: deskDefinition(definition, buildDesk(first.value, first.label)),
   });
   return splitRefusals(one, split.by, catalog, input.limits).map(({ section, refused }): PlanDiagnostic => {
     const index = definition.sections.findIndex(({ id }) => id === section);
@@ -86,7 +86,7 @@ export function splitCheck(input: CheckPlanInput & { readonly settings?: OrgSett
 
 /** Warns about values for which nobody gets a report, because the catalog does not list them. */
 export function splitWarnings(definition: Pick<Definition, 'split'>, catalog: Catalog): PlanDiagnostic[] {
-  const dimension = dimensionOf(definition, catalog);
+  const dimension = findDimension(definition, catalog);
   if (dimension === undefined) return [];
   const { unknown, known } = unknownValues(definition, dimension);
   return known === 0 ? [] : unknown.map((value) => unknownDiagnostic(value, dimension));

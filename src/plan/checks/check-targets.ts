@@ -1,7 +1,7 @@
 import { type Catalog, isCurrentCount, type Metric } from '../../contract/catalog.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { parseSendCondition } from '../../definitions/schema/send-condition.ts';
-import { type Target, whereOf } from '../../definitions/schema/targets.ts';
+import { parseWhere, type Target } from '../../definitions/schema/targets.ts';
 import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
 import { type PlanDiagnostic, suggestion } from './catalog-check.ts';
 
@@ -91,7 +91,7 @@ const checkRows = ({ rows = [] }: Target, metric: Metric, path: PlanDiagnostic['
   );
 
 function checkWhere(target: Target, metric: Metric, catalog: Catalog, path: PlanDiagnostic['path']): PlanDiagnostic[] {
-  const where = whereOf(target);
+  const where = parseWhere(target);
   if (where === undefined) return [];
   const at = [...path, 'where'];
   const dimension = catalog.dimensions.find(({ id }) => id === where.dimension);

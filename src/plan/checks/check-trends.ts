@@ -2,7 +2,7 @@ import { type Catalog, isCurrentCount, isProvisional, type Metric } from '../../
 import { metricPath } from '../../definitions/schema/layout.ts';
 import type { MetricsSection } from '../../definitions/schema/report-definition.ts';
 import type { ValuePath } from '../../definitions/yaml/source-file.ts';
-import { bucketsOf, lastDayOfBucket } from '../buckets.ts';
+import { buildBuckets, lastDayOfBucket } from '../buckets.ts';
 import { readingAdvice, readingGap } from '../reading.ts';
 import type { SectionRequest, SectionRequestsInput } from '../requests/section-requests.ts';
 import { hasTrend, type TrendSpan, trendSpan } from '../trend.ts';
@@ -40,7 +40,7 @@ export function unusualConditions(
       return trend >= RANGE_POINTS && granularity !== 'day' && range.from === period.from;
     }
     if (by === undefined || by === 'day') return false;
-    const whole = bucketsOf(period, by).filter(
+    const whole = buildBuckets(period, by).filter(
       ({ label, from, to }) => from === label && to === lastDayOfBucket(label, by),
     );
     return whole.length >= RANGE_POINTS && whole.at(-1)?.to === period.to;
@@ -97,7 +97,7 @@ const withoutTrend = (
 /** A trend needs two points: the period, and one before it. */
 function beforeData(metrics: readonly Metric[], at: ValuePath, { granularity, range }: TrendSpan): PlanDiagnostic[] {
   const [from] = metrics.map(({ data_available: data }) => data?.from ?? '').sort();
-  const before = bucketsOf(range, granularity).at(-2);
+  const before = buildBuckets(range, granularity).at(-2);
   if (from === undefined || before === undefined || from <= before.to) return [];
   return [
     {

@@ -2,7 +2,7 @@ import { type BaseSettings, metricBases } from '../../contract/bases.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { ReportRequest } from '../../contract/report.ts';
-import { bucketsOf, previousPeriod } from '../buckets.ts';
+import { buildBuckets, previousPeriod } from '../buckets.ts';
 import type { Join, JoinPart, ReportCall } from '../plan.ts';
 import { addBases, type BasedBody, joinBases } from './add-bases.ts';
 import { type CallLimits, canonicalJson, reportCall } from './call.ts';
@@ -74,10 +74,13 @@ export function buildCalls(
     bases === undefined
       ? new Map([...plain].map(([key, request]) => [key, { request }] as const))
       : addBases(plain, catalog, limits, bases);
-  const basesOf = ({ metrics }: ReportRequest): string[] =>
+  const collectBases = ({ metrics }: ReportRequest): string[] =>
     bases === undefined ? [] : metricBases(metrics, catalog, bases).map(({ base }) => base);
   return new Map(
-    split.map(({ key, request, splits }) => [key, requestCalls(key, request, splits, bodies, org, basesOf(request))]),
+    split.map(({ key, request, splits }) => [
+      key,
+      requestCalls(key, request, splits, bodies, org, collectBases(request)),
+    ]),
   );
 }
 
@@ -117,7 +120,7 @@ function requestCalls(
   bases: readonly string[],
 ): RequestCalls {
   const withTotals = request.include !== undefined;
-  const callOf = (subRequest: SubRequest, lookup: boolean): ReportCall => {
+  const buildCall = (subRequest: SubRequest, lookup: boolean): ReportCall => {
     const body = bodies.get(partKey(subRequest.request, lookup)) ?? subRequest;
     return reportCall(org, body.request, 'bases' in body ? body.bases : undefined);
   };
@@ -130,7 +133,7 @@ function requestCalls(
         ? [
             {
               subRequest,
-              call: callOf(subRequest, lookup),
+              call: buildCall(subRequest, lookup),
               metrics: subRequest.rows ? ownMetrics(part.metrics) : [],
               totals,
             },
@@ -149,8 +152,8 @@ function requestCalls(
   const missingTotals = request.metrics.filter((id) => undefinedTotals.some(({ metrics }) => metrics.includes(id)));
   const join: Join = {
     request,
-    buckets: range === undefined ? [{ label: '', from: '', to: '' }] : bucketsOf(range, granularity),
-    ...(previous === undefined ? {} : { previous: { ...previous, buckets: bucketsOf(previous, granularity) } }),
+    buckets: range === undefined ? [{ label: '', from: '', to: '' }] : buildBuckets(range, granularity),
+    ...(previous === undefined ? {} : { previous: { ...previous, buckets: buildBuckets(previous, granularity) } }),
     parts: subRequests.map(
       ({ subRequest, call, metrics, totals }): JoinPart => ({
         call: call.id,
@@ -168,7 +171,7 @@ function requestCalls(
   };
   const baseJoin = joinBases(
     join,
-    splits.map(({ split, lookup }) => ({ split, callOf: (subRequest: SubRequest) => callOf(subRequest, lookup) })),
+    splits.map(({ split, lookup }) => ({ split, callOf: (subRequest: SubRequest) => buildCall(subRequest, lookup) })),
     bases,
   );
   return { calls: [first, ...more], join, ...(baseJoin === undefined ? {} : { baseJoin }) };

@@ -1,7 +1,14 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Filter, ReportRequest } from '../../contract/report.ts';
-import { bucketsOf, type DateRange, previousPeriod, type RangeSlice, sliceBuckets, sliceRollup } from '../buckets.ts';
-import { maxGroupsOf, splitGroups } from '../filters.ts';
+import {
+  buildBuckets,
+  type DateRange,
+  previousPeriod,
+  type RangeSlice,
+  sliceBuckets,
+  sliceRollup,
+} from '../buckets.ts';
+import { countMaxGroups, splitGroups } from '../filters.ts';
 import type { CallLimits } from './call.ts';
 
 /** More calls for one table would occupy the key for minutes. */
@@ -26,10 +33,10 @@ export const requestRange = ({ time }: ReportRequest): DateRange | undefined =>
   time?.from === undefined || time.to === undefined ? undefined : { from: time.from, to: time.to };
 
 /** The most rows that the response can have: every bucket of every group. */
-export function maxRowsOf(request: ReportRequest, catalog: Pick<Catalog, 'dimensions'>): number {
+export function countMaxRows(request: ReportRequest, catalog: Pick<Catalog, 'dimensions'>): number {
   const range = requestRange(request);
-  const buckets = range === undefined ? 1 : bucketsOf(range, request.time?.granularity).length;
-  return buckets * maxGroupsOf(request.dimensions ?? [], request.filters ?? [], catalog);
+  const buckets = range === undefined ? 1 : buildBuckets(range, request.time?.granularity).length;
+  return buckets * countMaxGroups(request.dimensions ?? [], request.filters ?? [], catalog);
 }
 
 const callCount = ({ current, previous, filterSets }: Partition): number =>
@@ -47,7 +54,7 @@ export function partitionRequest(
   catalog: Catalog,
   limits: CallLimits,
 ): Partition | PartitionRefusal {
-  const groups = Math.max(1, maxGroupsOf(request.dimensions ?? [], request.filters ?? [], catalog));
+  const groups = Math.max(1, countMaxGroups(request.dimensions ?? [], request.filters ?? [], catalog));
   const bySplitGroups = partitionByBuckets(Number.POSITIVE_INFINITY, request, filterSets, catalog, limits);
   const maxBuckets = Math.max(1, Math.floor(limits.max_rows / groups));
   const candidates = [partitionByBuckets(maxBuckets, request, filterSets, catalog, limits), bySplitGroups];
@@ -71,7 +78,7 @@ function partitionByBuckets(
   const slices = (days: DateRange): RangeSlice[] | undefined =>
     time?.granularity === undefined
       ? sliceRollup(days, max_range_days)
-      : sliceBuckets(bucketsOf(days, time.granularity), max_range_days, maxBuckets);
+      : sliceBuckets(buildBuckets(days, time.granularity), max_range_days, maxBuckets);
   const current = range === undefined ? [{ from: '', to: '', first: 0, buckets: 1 }] : slices(range);
   // The service would compare a slice with the slice before it, so the previous period is requested separately.
   const comparesSeparately =
@@ -83,7 +90,7 @@ function partitionByBuckets(
   const splitSets: (readonly Filter[])[] = [];
   for (const filters of filterSets) {
     const parts = splitGroups(dimensions, filters, catalog, groups, max_filter_values);
-    if (parts === undefined) return { kind: 'groups', rows: maxRowsOf(request, catalog) };
+    if (parts === undefined) return { kind: 'groups', rows: countMaxRows(request, catalog) };
     splitSets.push(...parts);
   }
   return { current, previous, filterSets: splitSets };

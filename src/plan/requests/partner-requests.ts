@@ -2,8 +2,8 @@ import type { Catalog } from '../../contract/catalog.ts';
 import type { ReportRequest } from '../../contract/report.ts';
 import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.ts';
 import type { ComparisonKind, ToDate } from '../../definitions/schema/comparison.ts';
-import { bucketsOf, type DateRange, previousPeriod, sameDays } from '../buckets.ts';
-import { partnerOf, toDateRange, yearBeforeRange } from '../like-for-like.ts';
+import { buildBuckets, type DateRange, previousPeriod, sameDays } from '../buckets.ts';
+import { findPartner, toDateRange, yearBeforeRange } from '../like-for-like.ts';
 import type { PartnerPlan } from '../plan.ts';
 import { trendRequest, trendSpan } from '../trend.ts';
 import type { CallLimits } from './call.ts';
@@ -47,14 +47,14 @@ export function partnerRequests(
   const granularity = request.time?.granularity;
   const found: PartnerRequest[] = [];
   if (comparisons.includes('previous_year') && yearBeforeInComparison(request, calendar) === undefined) {
-    const totals = partnerOf(range, 'previous_year', calendar);
-    const rows = granularity === undefined ? totals : yearBeforeRange(bucketsOf(range, granularity), granularity);
-    found.push(...partnersOf('previous_year', request, { rows, totals }, context));
+    const totals = findPartner(range, 'previous_year', calendar);
+    const rows = granularity === undefined ? totals : yearBeforeRange(buildBuckets(range, granularity), granularity);
+    found.push(...buildPartners('previous_year', request, { rows, totals }, context));
   }
   if (toDate !== undefined) {
     const days = toDateRange(range, toDate, calendar);
     const rows = granularity === undefined ? days : undefined;
-    found.push(...partnersOf('to_date', request, { rows, totals: days }, context));
+    found.push(...buildPartners('to_date', request, { rows, totals: days }, context));
   }
   if (trend !== undefined) {
     const span = trendSpan(range, trend);
@@ -74,13 +74,13 @@ export function yearBeforeInComparison(request: ReportRequest, calendar: FiscalC
   if (compare === undefined || range === undefined || granularity === 'day' || granularity === 'week') return undefined;
   const before = previousPeriod(range);
   const years = [
-    partnerOf(range, 'previous_year', calendar),
-    ...(granularity === undefined ? [] : [yearBeforeRange(bucketsOf(range, granularity), granularity)]),
+    findPartner(range, 'previous_year', calendar),
+    ...(granularity === undefined ? [] : [yearBeforeRange(buildBuckets(range, granularity), granularity)]),
   ];
   return years.every((year) => sameDays(year, before)) ? before : undefined;
 }
 
-function partnersOf(
+function buildPartners(
   kind: Exclude<PartnerPlan['kind'], 'trend'>,
   request: ReportRequest,
   ranges: { readonly rows: DateRange | undefined; readonly totals: DateRange | undefined },
@@ -90,9 +90,9 @@ function partnersOf(
   const { compare: _compare, granularity, ...time } = request.time ?? {};
   // A single row without a bucket is a total.
   const hasRows = dimensions !== undefined || granularity !== undefined;
-  const wantsTotals = include !== undefined || !hasRows;
+  const includesTotals = include !== undefined || !hasRows;
   const rows = hasRows ? ranges.rows : undefined;
-  const totals = wantsTotals ? ranges.totals : undefined;
+  const totals = includesTotals ? ranges.totals : undefined;
   const together = rows !== undefined && sameDays(rows, totals);
   const found: PartnerRequest[] = [];
   if (rows !== undefined) {

@@ -2,7 +2,7 @@ import type { BaseSettings } from '../../contract/bases.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { ReportRequest } from '../../contract/report.ts';
-import { bucketsOf } from '../buckets.ts';
+import { buildBuckets } from '../buckets.ts';
 import type { Call, Join } from '../plan.ts';
 import { buildCalls, type RequestCalls } from './build-calls.ts';
 import { type CallLimits, canonicalJson } from './call.ts';
@@ -123,7 +123,7 @@ const isCarrier = ({ dimensions, time, order, limit }: ReportRequest): boolean =
 
 function bucketCount(request: ReportRequest): number {
   const range = requestRange(request);
-  return range === undefined ? 0 : bucketsOf(range, request.time?.granularity).length;
+  return range === undefined ? 0 : buildBuckets(range, request.time?.granularity).length;
 }
 
 /** Whether every bucket of the trend is a whole bucket of the carrier, with the same filters. */
@@ -132,6 +132,6 @@ function covers(carrier: ReportRequest, trend: ReportRequest): boolean {
   if (range === undefined || wanted === undefined) return false;
   const identity = ({ filters, time }: ReportRequest) => canonicalJson([filters, time?.granularity, time?.timezone]);
   if (identity(carrier) !== identity(trend)) return false;
-  const buckets = new Set(bucketsOf(range, carrier.time?.granularity).map(canonicalJson));
-  return bucketsOf(wanted, trend.time?.granularity).every((bucket) => buckets.has(canonicalJson(bucket)));
+  const buckets = new Set(buildBuckets(range, carrier.time?.granularity).map(canonicalJson));
+  return buildBuckets(wanted, trend.time?.granularity).every((bucket) => buckets.has(canonicalJson(bucket)));
 }

@@ -1,10 +1,10 @@
 import { type Catalog, isAdditive } from '../../contract/catalog.ts';
 import type { Filter, ReportRequest } from '../../contract/report.ts';
-import { bucketsOf, dayCount, type RangeSlice } from '../buckets.ts';
+import { buildBuckets, dayCount, type RangeSlice } from '../buckets.ts';
 import { splitFilters } from '../filters.ts';
 import type { UndefinedTotals } from '../plan.ts';
 import type { CallLimits } from './call.ts';
-import { maxRowsOf, type Partition, type PartitionRefusal, partitionRequest, requestRange } from './partition.ts';
+import { countMaxRows, type Partition, type PartitionRefusal, partitionRequest, requestRange } from './partition.ts';
 
 /** One of several calls for a table. */
 export interface SubRequest extends Pick<RangeSlice, 'first' | 'buckets'> {
@@ -59,7 +59,7 @@ export function splitRequest(request: ReportRequest, catalog: Catalog, limits: C
   if (tooLong && withoutGranularity && nonAdditive.length > 0)
     return { refused: { kind: 'fold', metrics: nonAdditive } };
   const [only, ...more] = filterSets;
-  const tooMany = limit === undefined && maxRowsOf(request, catalog) > limits.max_rows;
+  const tooMany = limit === undefined && countMaxRows(request, catalog) > limits.max_rows;
   if (!tooLong && !tooMany && only !== undefined && more.length === 0) {
     return { requests: [wholeRequest(withFilters(request, only))], sums: false };
   }
@@ -106,7 +106,7 @@ function wholeRequest(request: ReportRequest): SubRequest {
     request,
     period: 'this',
     first: 0,
-    buckets: range === undefined ? 1 : bucketsOf(range, request.time?.granularity).length,
+    buckets: range === undefined ? 1 : buildBuckets(range, request.time?.granularity).length,
     rows: true,
     totals: request.include === undefined ? [] : request.metrics,
   };

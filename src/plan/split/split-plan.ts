@@ -2,7 +2,7 @@ import type { Catalog } from '../../contract/catalog.ts';
 import { LIMITS } from '../../contract/limits.ts';
 import type { OrgRef } from '../../contract/organization.ts';
 import type { Filter, ReportRequest } from '../../contract/report.ts';
-import { allCallsOf, type Call, type Plan, type ReportCall } from '../plan.ts';
+import { type Call, collectAllCalls, type Plan, type ReportCall } from '../plan.ts';
 import { buildCalls, type RequestCalls } from '../requests/build-calls.ts';
 import { type CallLimits, callLimits, canonicalJson } from '../requests/call.ts';
 import type { KeyedRequest } from '../requests/merge-requests.ts';
@@ -83,7 +83,9 @@ export function splitPlan(
   const calls = new Map<string, Call>();
   const sections = new Map<string, string[]>();
   for (const call of one.calls) {
-    const named = one.sections.filter((each) => allCallsOf(each).includes(call.id)).map(({ section }) => section.id);
+    const named = one.sections
+      .filter((each) => collectAllCalls(each).includes(call.id))
+      .map(({ section }) => section.id);
     for (const needed of isSliced(call, by) ? callsOfGrouped(call, by, requests) : [call]) {
       calls.set(needed.id, needed);
       sections.set(needed.id, [...new Set([...(sections.get(needed.id) ?? []), ...named])]);
@@ -110,16 +112,16 @@ export function splitRefusals(
   const refusals = new Map<string, GroupedRefusal>();
   for (const call of one.calls) {
     if (!isSliced(call, by)) continue;
-    const refused = refusalOf(call.request, by, catalog, limits);
+    const refused = findRefusal(call.request, by, catalog, limits);
     if (refused !== undefined) refusals.set(call.id, refused);
   }
   return one.sections.flatMap((each) => {
-    const [refused] = allCallsOf(each).flatMap((id) => refusals.get(id) ?? []);
+    const [refused] = collectAllCalls(each).flatMap((id) => refusals.get(id) ?? []);
     return refused === undefined ? [] : [{ section: each.section.id, refused }];
   });
 }
 
-function refusalOf(
+function findRefusal(
   request: ReportRequest,
   by: string,
   catalog: Catalog,

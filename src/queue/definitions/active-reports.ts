@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { batchesOf, forEachWithConcurrency } from '../../base/concurrency.ts';
+import { forEachWithConcurrency, splitBatches } from '../../base/concurrency.ts';
 import { isRedisOutage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
@@ -68,7 +68,7 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     if (put.length + remove.length === 0) await use(revision, active);
     else {
       // Stored before they are activated, because other schedulers read them from then on.
-      for (const batch of batchesOf(put, BATCH_SIZE)) {
+      for (const batch of splitBatches(put, BATCH_SIZE)) {
         await definitions.putAll(batch.flatMap(({ name, digest }) => loadedVersion(loaded, name, digest) ?? []));
       }
       const rolledBack = await versions.activate(put, remove, clock.now(), by);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { batchesOf } from '../../base/concurrency.ts';
+import { splitBatches } from '../../base/concurrency.ts';
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
 import { parseStored, type RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
@@ -77,7 +77,7 @@ export function redisActiveVersions(redis: RedisClient, { prefix }: { readonly p
         ...remove.map((name) => [name, '', '']),
       ];
       const rolledBack: string[] = [];
-      for (const batch of batchesOf(rows, BATCH_SIZE)) {
+      for (const batch of splitBatches(rows, BATCH_SIZE)) {
         const args = [at, by, ...batch.flat()];
         const reply = await runLuaScript(redis, ACTIVATE, [keys.versions, keys.revision, keys.cursors], args);
         rolledBack.push(...z.array(z.string()).parse(reply));

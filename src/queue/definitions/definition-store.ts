@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { batchesOf } from '../../base/concurrency.ts';
+import { splitBatches } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import { memoize } from '../../base/memoize.ts';
 import { DAY_MS, SECOND_MS } from '../../base/time.ts';
@@ -47,7 +47,7 @@ export function definitionStore(
   const ttl = Math.round((keepDays * DAY_MS) / SECOND_MS);
   const read = memoize((text: string) => parseDefinition(text, reportSchema), CACHE_SIZE);
   const putAll = mapped(async (all: readonly FrozenDefinition[]) => {
-    for (const batch of batchesOf(all, BATCH_SIZE)) {
+    for (const batch of splitBatches(all, BATCH_SIZE)) {
       const pipeline = redis.pipeline();
       for (const frozen of batch) {
         pipeline.set(keys.definition(frozen.definition.digest), serializeDefinition(frozen), 'EX', ttl);
@@ -64,7 +64,7 @@ export function definitionStore(
     putAll,
     /** Renews the expiry of active versions, which may have no run for a long time. Does not restore expired ones. */
     touch: mapped(async (digests: readonly string[]) => {
-      for (const batch of batchesOf(digests, BATCH_SIZE)) {
+      for (const batch of splitBatches(digests, BATCH_SIZE)) {
         const pipeline = redis.pipeline();
         for (const digest of batch) pipeline.expire(keys.definition(digest), ttl);
         await execPipeline(pipeline);

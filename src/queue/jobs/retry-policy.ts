@@ -78,10 +78,10 @@ export const deadlineMsOf = ({ deadlineMs }: RunOrder): number => deadlineMs ?? 
 
 /** @param all number of workers that crashed with the run since its job was added */
 export function countCrashes({ losses, calls, deliveries, tokenWaitMs }: RunRecord, all: number): WorkerCrashes {
-  const far = calls.made + deliveries.length + tokenWaitMs;
+  const progress = calls.made + deliveries.length + tokenWaitMs;
   // A job that was added again counts from 0.
   const more = all - (all < losses.all ? 0 : losses.all);
-  return { all, stuck: more === 0 || far > losses.far ? more : losses.stuck + more, far };
+  return { all, stuck: more === 0 || progress > losses.far ? more : losses.stuck + more, far: progress };
 }
 
 export const isPoisoned = ({ all, stuck }: WorkerCrashes, maxCrashes: number): boolean =>

@@ -1,6 +1,6 @@
 import type { Job, JobsOptions, Queue } from 'bullmq';
 import { z } from 'zod';
-import { batchesOf } from '../../base/concurrency.ts';
+import { splitBatches } from '../../base/concurrency.ts';
 import { DocketError } from '../../base/error.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
@@ -124,7 +124,7 @@ export function runQueue(redis: RedisClient, { prefix }: { readonly prefix: stri
     /** Finds runs without a live job: without any, with an ended one, or with one that is in none of BullMQ's lists. */
     findOrphaned: mapped(async (ids: readonly string[]): Promise<readonly string[]> => {
       const orphaned: string[] = [];
-      for (const batch of batchesOf(ids, BATCH_SIZE)) {
+      for (const batch of splitBatches(ids, BATCH_SIZE)) {
         orphaned.push(...idsSchema.parse(await runLuaScript(redis, FIND_ORPHANED, [queueNow().toKey('')], batch)));
       }
       return orphaned;

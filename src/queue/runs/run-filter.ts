@@ -41,7 +41,8 @@ export async function planRunQuery(redis: RedisClient, keys: RedisKeys, filter: 
   const { org, report, reports, recipients, begins } = filter;
   const error = filter.error?.toLowerCase();
   const states = stateFilter(filter.states, error);
-  const scopes = reports === undefined ? await reportScopes(redis, keys, org, report) : scopesOf(reports, org, report);
+  const scopes =
+    reports === undefined ? await reportScopes(redis, keys, org, report) : parseScopes(reports, org, report);
   if (scopes === undefined && recipients === undefined && begins === undefined) {
     const indexes = indexNames(keys, org === undefined ? undefined : { org }, states);
     return { indexes, conditions: error === undefined ? undefined : { error } };
@@ -101,7 +102,7 @@ async function reportScopes(
   return orgs.map((one) => ({ org: one, report }));
 }
 
-const scopesOf = (names: readonly string[], org: string | undefined, report: string | undefined) =>
+const parseScopes = (names: readonly string[], org: string | undefined, report: string | undefined) =>
   names
     .map((name) => ({ org: name.slice(0, name.indexOf('/')), report: name.slice(name.indexOf('/') + 1) }))
     .filter((scope) => (org ?? scope.org) === scope.org && (report ?? scope.report) === scope.report);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { Worker } from 'bullmq';
 import type { Clock } from '../../base/clock.ts';
-import { batchesOf, coalesceCalls } from '../../base/concurrency.ts';
+import { coalesceCalls, splitBatches } from '../../base/concurrency.ts';
 import { DocketError, errorMessage, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import { MINUTE_MS } from '../../base/time.ts';
-import { nextReportSlots, type Timetable, timetableOf, timetableSchema } from '../../definitions/schedules/slots.ts';
+import { buildTimetable, nextReportSlots, type Timetable, timetableSchema } from '../../definitions/schedules/slots.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { toRedisError, withRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
@@ -92,7 +92,7 @@ export function jobSchedulers(
   };
 
   const syncAll = async (reports: readonly FrozenDefinition[]) => {
-    const wanted = timetablesOf(reports);
+    const wanted = collectTimetables(reports);
     const [known, flat] = await Promise.all([
       redis.hgetall(keys.schedules),
       redis.zrangebyscore(queue.toKey('repeat'), '-inf', '+inf', 'WITHSCORES'),
@@ -109,7 +109,7 @@ export function jobSchedulers(
     const expired = new Set<string>();
     let repaired = 0;
     let registered = 0;
-    for (const names of batchesOf(due, BATCH_SIZE)) {
+    for (const names of splitBatches(due, BATCH_SIZE)) {
       firstSlots.clear();
       const batch = names.flatMap((name) => {
         const { timetable, pattern } = wanted.get(name) ?? {};
@@ -132,7 +132,7 @@ export function jobSchedulers(
     const orphans = [...new Set([...Object.keys(known), ...next.keys()])].filter(
       (name) => !wanted.has(name) || expired.has(name),
     );
-    for (const batch of batchesOf(orphans, BATCH_SIZE)) {
+    for (const batch of splitBatches(orphans, BATCH_SIZE)) {
       await Promise.all(batch.map((name) => queue.removeJobScheduler(name)));
       await redis.hdel(keys.schedules, ...batch);
     }
@@ -160,13 +160,13 @@ export function jobSchedulers(
 }
 
 /** The timetables of all reports, each once, by name. */
-function timetablesOf(
+function collectTimetables(
   reports: readonly FrozenDefinition[],
 ): ReadonlyMap<string, { readonly pattern: string; readonly timetable: Timetable }> {
   const patterns = new Map<string, Timetable>();
   for (const { definition, settings: org } of reports) {
     if (definition.schedule.length === 0) continue;
-    const { schedules, ...zones } = timetableOf(definition, org);
+    const { schedules, ...zones } = buildTimetable(definition, org);
     // Leaves out settings that do not affect slots: 0.2.0 refuses them, and changing them would register the timetable
     // again.
     const timetable = { schedules: schedules.map(({ prepare: _, late_after: __, ...schedule }) => schedule), ...zones };

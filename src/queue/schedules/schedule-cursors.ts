@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { batchesOf } from '../../base/concurrency.ts';
+import { splitBatches } from '../../base/concurrency.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { mapRedisErrors } from '../../redis/errors.ts';
 import { redisKeys } from '../../redis/keys.ts';
@@ -32,7 +32,7 @@ export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly 
     /** Reads cursors. Undefined for a missing or unreadable one. */
     read: mapped(async (cursors: readonly string[]) => {
       const found: (number | undefined)[] = [];
-      for (const batch of batchesOf(cursors, BATCH_SIZE)) {
+      for (const batch of splitBatches(cursors, BATCH_SIZE)) {
         const values = await redis.hmget(keys.cursors, ...batch);
         found.push(...values.map((value) => (INSTANT_PATTERN.test(value ?? '') ? Number(value) : undefined)));
       }
@@ -41,7 +41,7 @@ export function redisScheduleCursors(redis: RedisClient, { prefix }: { readonly 
     /** Sets those of these cursors that are missing or unreadable, and returns the names of the unreadable ones. */
     initialize: mapped(async (cursors: readonly string[], at: number) => {
       const unreadable: string[] = [];
-      for (const names of batchesOf(cursors, BATCH_SIZE)) {
+      for (const names of splitBatches(cursors, BATCH_SIZE)) {
         unreadable.push(...namesSchema.parse(await runLuaScript(redis, INITIALIZE, [keys.cursors], [at, ...names])));
       }
       return unreadable;

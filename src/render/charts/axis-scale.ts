@@ -75,7 +75,7 @@ export function axisScales(chart: Chart, divide: readonly number[]): readonly (S
 }
 
 /** The lowest and the highest figure, or zero if that is lower or higher. For stacked series: of the stacks. */
-function extentOf({ series }: Axis, stacked: boolean): { readonly low: number; readonly high: number } {
+function measureExtent({ series }: Axis, stacked: boolean): { readonly low: number; readonly high: number } {
   let low = 0;
   let high = 0;
   for (let at = 0; at < (series[0]?.values.length ?? 0); at += 1) {
@@ -95,7 +95,7 @@ function extentOf({ series }: Axis, stacked: boolean): { readonly low: number; r
  */
 function alignedScales(axes: readonly Axis[], stacked: boolean, divide: readonly number[]): readonly Scale[] {
   const extents = axes.map((axis, index) => {
-    const { low, high } = extentOf(axis, stacked && index === 0);
+    const { low, high } = measureExtent(axis, stacked && index === 0);
     const unit = divide[index] ?? 1;
     return { low: low / unit, high: high / unit, integer: axis.quantity.kind === 'count' };
   });

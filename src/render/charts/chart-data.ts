@@ -162,16 +162,16 @@ export function byMetric(
   );
   const all = drawn.map((column): Series & { readonly unlike: boolean } => {
     const { comparison, source } = column;
-    const isUnlike = (row: Row): boolean =>
+    const isNotComparable = (row: Row): boolean =>
       comparison !== undefined && (source.provisional === true || row.compare?.[comparison]?.unlike !== undefined);
     return {
       name:
         comparison === undefined ? (names[labelled.indexOf(source)] ?? source.label) : words.previousName[comparison],
       metric: source.name,
-      values: rows.map((row) => (isUnlike(row) ? null : numberOrNull(column.read(row)))),
+      values: rows.map((row) => (isNotComparable(row) ? null : numberOrNull(column.read(row)))),
       quantity: column.quantity,
       previous: comparison !== undefined,
-      unlike: rows.some(isUnlike),
+      unlike: rows.some(isNotComparable),
     };
   });
   // A line beside figures compares them. It has gaps where the two are not comparable, and is left out if they never
@@ -226,7 +226,9 @@ export function byGroup(
   const inOrder = table.ordered ? received : received.sort((one, other) => compare(one.first, other.first));
   const adds = isAddable(metric.source);
   const tooMany = inOrder.length > MAX_SERIES;
-  const bySize = tooMany ? inOrder.toSorted((one, other) => sizeOf(other.values) - sizeOf(one.values)) : inOrder;
+  const bySize = tooMany
+    ? inOrder.toSorted((one, other) => computeMean(other.values) - computeMean(one.values))
+    : inOrder;
   const largest = bySize.slice(0, tooMany && adds ? MAX_SERIES - 1 : MAX_SERIES);
   const shown = table.ordered ? inOrder.filter((group) => largest.includes(group)) : largest;
   const others = tooMany && adds ? bySize.slice(largest.length) : [];
@@ -239,7 +241,7 @@ export function byGroup(
   const valuesAt = (values: ReadonlyMap<Value, number | null>) =>
     [...buckets.keys()].map((at) => values.get(at) ?? null);
   const lines = shown.map(({ values }) => valuesAt(values));
-  if (others.length > 0) lines.push(sumsOf(others.map(({ values }) => valuesAt(values))));
+  if (others.length > 0) lines.push(sumByBucket(others.map(({ values }) => valuesAt(values))));
   const series = lines.map((values, index) => ({
     name: names[index] ?? '',
     metric: metric.source.name,
@@ -285,13 +287,13 @@ const isAddable = ({ addable, unit, aggregation = '' }: ViewColumn['source']): b
   addable !== false && isSum({ unit, aggregation });
 
 /** The mean of a group's defined values. */
-function sizeOf(values: ReadonlyMap<Value, number | null>): number {
+function computeMean(values: ReadonlyMap<Value, number | null>): number {
   const known = [...values.values()].filter((value) => value !== null);
   return known.length === 0 ? Number.NEGATIVE_INFINITY : known.reduce((sum, value) => sum + value, 0) / known.length;
 }
 
 /** The sums of the groups by bucket; null if no group has a value. */
-const sumsOf = (groups: readonly (readonly (number | null)[])[]): (number | null)[] =>
+const sumByBucket = (groups: readonly (readonly (number | null)[])[]): (number | null)[] =>
   (groups[0] ?? []).map((_, at) => {
     const known = groups.flatMap((values) => values[at] ?? []);
     return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);

@@ -115,8 +115,8 @@ export function buildChart(
 ): Chart | undefined {
   if (table.chart === undefined) return undefined;
   const words = messagesFor(locale);
-  const asked = chartAsked(table.chart);
-  const { series: requested, secondary, axes: titles } = asked;
+  const spec = chartAsked(table.chart);
+  const { series: requested, secondary, axes: titles } = spec;
   const bucket = columns.find((column) => column.role === 'bucket');
   const groups = columns.filter((column) => column.role === 'label');
   const drawable = columns.filter((column) => column.role === 'value' || column.role === 'previous');
@@ -128,10 +128,10 @@ export function buildChart(
   if (labels.length === 0 || table.rows.length === 0) return undefined;
   const content =
     bucket !== undefined && groups.length > 0
-      ? byGroup(table, bucket, groups, figures, asked.kind, locale)
-      : byMetric(table, labels, figures, asked.kind, maxGroups, locale);
+      ? byGroup(table, bucket, groups, figures, spec.kind, locale)
+      : byMetric(table, labels, figures, spec.kind, maxGroups, locale);
 
-  const kind = content.unstacked ? 'column' : asked.kind;
+  const kind = content.unstacked ? 'column' : spec.kind;
   // Horizontal bars cannot have a second axis.
   const maxAxes = kind === 'sparkline' ? MAX_SPARKLINES : kind === 'bar' ? 1 : 2;
   const drawn = axisGroups(kind, content.series, secondary).slice(0, maxAxes);

@@ -11,7 +11,7 @@ export const truncateLabel = (text: string, letters: number): string =>
   plainSpaces(cutAtWord(labelLine(text), letters));
 
 /** The end of a text, with at most this many UTF-16 units. It does not begin inside a word, a figure or a grapheme. */
-function endOf(text: string, letters: number): string {
+function takeEnd(text: string, letters: number): string {
   let end = '';
   for (const { segment } of [...new Intl.Segmenter().segment(text)].reverse()) {
     if (end.length + segment.length > letters) break;
@@ -30,6 +30,6 @@ export const truncateLabels = (texts: readonly string[], letters: number): reado
       const whole = labelLine(texts[index] ?? name);
       if (whole.length <= letters) return name;
       const half = Math.floor((letters - 1) / 2);
-      return plainSpaces(cutAtWord(whole, half + 1) + endOf(whole, half));
+      return plainSpaces(cutAtWord(whole, half + 1) + takeEnd(whole, half));
     },
   );

@@ -41,7 +41,7 @@ function figureCell({ figure, target, watchText, status, usual = '' }: Scorecard
   };
 }
 
-const sparklineOf = ({ trend, trendText = '' }: ScorecardRow): SummaryCell =>
+const buildSparkline = ({ trend, trendText = '' }: ScorecardRow): SummaryCell =>
   trend.some(({ value }) => value !== null)
     ? { ...textCell(trendText), chart: { points: trend, alt: trendText, ...SPARKLINE } }
     : textCell(trend.length === 0 ? '' : UNDEFINED_TEXT);
@@ -84,7 +84,7 @@ export function scorecardTable(scorecard: Scorecard, section: PackSection, local
             ...(toDate
               ? [{ ...textCell(each.toDate?.text ?? ''), number: true, few: each.toDate?.few !== undefined }]
               : []),
-            ...(trend ? [sparklineOf(each)] : []),
+            ...(trend ? [buildSparkline(each)] : []),
           ],
           partial: row?.partial ?? each.running,
           heading: false,

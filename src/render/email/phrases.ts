@@ -2,7 +2,7 @@ import cronstrue from 'cronstrue';
 import 'cronstrue/locales/de.js';
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
-import { languageOf, messagesFor, type Words } from '../../i18n/messages.ts';
+import { messagesFor, selectLanguage, type Words } from '../../i18n/messages.ts';
 import type { Chart } from '../charts/chart.ts';
 import type { SummarySection } from './summary.ts';
 import type { SectionTable } from './summary-cells.ts';
@@ -55,7 +55,7 @@ export function describeCron(cron: string, locale: string): string {
     const words = cronstrue.toString(cron, {
       use24HourTimeFormat: true,
       verbose: false,
-      locale: languageOf(locale),
+      locale: selectLanguage(locale),
     });
     return `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
   } catch {

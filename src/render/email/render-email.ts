@@ -51,9 +51,13 @@ async function drawPictures(summary: EmailSummary, dataset: Dataset, { logo, bod
   const cells = sections.flatMap(({ table }) => (table?.rows ?? []).flatMap((row) => row.cells));
   const smallCharts = await drawSmallCharts(cells.flatMap(({ chart }) => chart ?? []));
   const drawnLogo = await drawLogo(logo, dataset.organization);
-  const dataOf = <Key>(pictures: ReadonlyMap<Key, MailPicture>) =>
+  const toPictureData = <Key>(pictures: ReadonlyMap<Key, MailPicture>) =>
     new Map([...pictures].map(([key, { data }]) => [key, data]));
-  const data: EmailPictures = { logo: drawnLogo?.data, charts: dataOf(charts), smallCharts: dataOf(smallCharts) };
+  const data: EmailPictures = {
+    logo: drawnLogo?.data,
+    charts: toPictureData(charts),
+    smallCharts: toPictureData(smallCharts),
+  };
   const all = [...(drawnLogo === undefined ? [] : [drawnLogo]), ...charts.values(), ...smallCharts.values()];
   return { data, images: [...new Map(all.map(({ image }) => [image.cid, image])).values()] };
 }

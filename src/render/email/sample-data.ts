@@ -193,7 +193,7 @@ const PICTURE = {
   height: 285,
 };
 
-const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: SizeBudget) => {
+const buildSampleData = (dataset: Dataset, artifacts: readonly Artifact[], budget: SizeBudget) => {
   const summary = buildSummary({ dataset, locale: 'en-GB' });
   return buildTemplateData(
     {
@@ -219,13 +219,13 @@ const sampleDataOf = (dataset: Dataset, artifacts: readonly Artifact[], budget: 
 
 /** Sample data to check templates with: one sample with all optional parts, one with none, and a truncated e-mail. */
 export const sampleTemplateData = (): readonly ReturnType<typeof buildTemplateData>[] => [
-  sampleDataOf(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], {
+  buildSampleData(FULL, [FILE, { ...FILE, name: 'Weekly KPIs.csv', format: 'csv' }], {
     rows: 10,
     rowsBelowChart: 10,
     sections: 10,
     tiles: 10,
     entries: 10,
   }),
-  sampleDataOf(BARE, [], { rows: 10, rowsBelowChart: 10, sections: 10, tiles: 10, entries: 10 }),
-  sampleDataOf(FULL, [FILE], { rows: 3, rowsBelowChart: 3, sections: 1, tiles: 10, entries: 0 }),
+  buildSampleData(BARE, [], { rows: 10, rowsBelowChart: 10, sections: 10, tiles: 10, entries: 10 }),
+  buildSampleData(FULL, [FILE], { rows: 3, rowsBelowChart: 3, sections: 1, tiles: 10, entries: 0 }),
 ];

@@ -1,11 +1,11 @@
 import type { Dataset, Row } from '../../fetch/dataset.ts';
 import { firstRows, iterateRows } from '../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
-import { betterOf } from '../figures/better.ts';
+import { findBetter } from '../figures/better.ts';
 import { type Figures, judgedChange } from '../figures/change-text.ts';
 import { isSingleRow, type ViewColumn, valueColumns } from '../figures/columns.ts';
 import { namedComparison } from '../figures/raw-columns.ts';
-import { boundariesOf, totalJudgement } from '../figures/status-text.ts';
+import { findBoundaries, totalJudgement } from '../figures/status-text.ts';
 import type { PackCell, PackSection } from '../pack/pack.ts';
 import { totalHeading } from '../table-notes.ts';
 import { MAX_METRIC_ROWS, scorecardTable, trendTable } from './metric-tables.ts';
@@ -55,8 +55,8 @@ function groupedTable(section: PackSection, locale: string): SectionTable {
   const [firstView] = views;
   const exceptions = section.kind === 'exceptions';
   const which = exceptions || table.granularity === null || table.ranked ? 'first' : 'last';
-  const cellOf = (view: ViewColumn, row: Row) => asCell(view, cells.ofRow(view, row), words);
-  const rows = rowsOf(table.rows, which);
+  const buildCell = (view: ViewColumn, row: Row) => asCell(view, cells.ofRow(view, row), words);
+  const rows = selectRows(table.rows, which);
   const totals =
     table.totals === undefined
       ? {}
@@ -69,13 +69,13 @@ function groupedTable(section: PackSection, locale: string): SectionTable {
         };
   return {
     headers: views.map((view) => ({
-      text: headerOf(view, words),
+      text: formatHeader(view, words),
       number: view.role === 'value' || view.role === 'change',
       optional: false,
     })),
     rows: rows
       .slice(0, MAX_SUMMARY_ROWS)
-      .map((row) => ({ cells: views.map((view) => cellOf(view, row)), partial: row.partial, heading: false })),
+      .map((row) => ({ cells: views.map((view) => buildCell(view, row)), partial: row.partial, heading: false })),
     which,
     size: { rows: table.rows.length, columns: views.length + left },
     ...totals,
@@ -83,12 +83,12 @@ function groupedTable(section: PackSection, locale: string): SectionTable {
   };
 }
 
-const rowsOf = (rows: PackSection['table']['rows'], which: 'first' | 'last'): readonly Row[] =>
+const selectRows = (rows: PackSection['table']['rows'], which: 'first' | 'last'): readonly Row[] =>
   which === 'first' || rows.length <= MAX_SUMMARY_ROWS
     ? firstRows(rows, MAX_SUMMARY_ROWS)
     : [...iterateRows(rows)].slice(-MAX_SUMMARY_ROWS);
 
-function headerOf({ role, header, source, comparison }: ViewColumn, words: Words): string {
+function formatHeader({ role, header, source, comparison }: ViewColumn, words: Words): string {
   if (role === 'bucket') return header;
   if (role !== 'change') return source.label;
   return words.workbook.section.change(comparison === 'previous_period' ? undefined : comparison);
@@ -116,7 +116,7 @@ function transposedTable(section: PackSection, dataset: Dataset, locale: string)
       optional: false,
     })),
   ]);
-  const cellsOf = (view: ViewColumn): SummaryCell[] =>
+  const buildCells = (view: ViewColumn): SummaryCell[] =>
     given.flatMap(([, figures, cellOf]) => {
       const cell = cellOf(view);
       return [
@@ -125,8 +125,8 @@ function transposedTable(section: PackSection, dataset: Dataset, locale: string)
           const changed = columns.find(
             ({ role, source, comparison }) => role === 'change' && source === view.source && comparison === kind,
           );
-          const better = betterOf(dataset, table, view.source.name);
-          const judged = boundariesOf(dataset, totalJudgement(dataset.judgements, table.id, view.source.name));
+          const better = findBetter(dataset, table, view.source.name);
+          const judged = findBoundaries(dataset, totalJudgement(dataset.judgements, table.id, view.source.name));
           const phrase = figures && judgedChange(view, figures, kind, better, { judged, few: dataset }, locale);
           const short = (changed && cellOf(changed)?.text) ?? '';
           return phrase === undefined
@@ -138,7 +138,7 @@ function transposedTable(section: PackSection, dataset: Dataset, locale: string)
   return {
     headers: [{ text: texts.metric, number: false, optional: false }, ...headings],
     rows: metrics.slice(0, MAX_METRIC_ROWS).map((view) => ({
-      cells: [textCell(view.source.label), ...cellsOf(view)],
+      cells: [textCell(view.source.label), ...buildCells(view)],
       partial: row?.partial ?? false,
       heading: false,
     })),

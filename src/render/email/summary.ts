@@ -170,7 +170,7 @@ const complete = (notes: readonly Note[]): string[] => [
 ];
 
 /** @returns the notes of the table, and separately those on changes in its rows */
-function notesOf(table: Table, locale: string): Pick<SummarySection, 'notes' | 'rowNotes'> {
+function formatNotes(table: Table, locale: string): Pick<SummarySection, 'notes' | 'rowNotes'> {
   const ofRows = isSingleRow(table) ? [] : table.notes.filter(isOfRows);
   const others = table.notes.filter((note) => !ofRows.includes(note));
   const words = messagesFor(locale);
@@ -199,7 +199,7 @@ function summarySection(
     sums: sumFacts(dataset, table, locale),
     running: !('path' in table.rows) && table.rows.some(({ partial }) => partial),
     ...(content === undefined ? {} : { table: content }),
-    ...notesOf(table, locale),
+    ...formatNotes(table, locale),
     legend: table.columns.length === 0 ? [] : legendNotes(table, locale),
     ...(empty === undefined || table.columns.length === 0 || empty === messagesFor(locale).workbook.section.noRows
       ? {}
@@ -215,14 +215,14 @@ const isList = ({ columns }: Table): boolean => columns.some(({ kind }) => kind 
  * period and scope (breached, on watch, then the largest changes), then the others.
  */
 function inHeadlineOrder(tiles: readonly Tile[], { dataset, locale, calendar = {} }: SummaryOptions): Tile[] {
-  const asked = (dataset.headlineMetrics ?? []).flatMap(
+  const requested = (dataset.headlineMetrics ?? []).flatMap(
     (metric) => tiles.find(({ source, place }) => source.metric === metric && place !== 'shorter') ?? [],
   );
   const news = byImportance(headlineFigures(dataset, locale, calendar).filter(isNews));
   const ranks = new Map(news.map(({ key }, index) => [key, index]));
   const rank = ({ key }: Tile): number => ranks.get(key) ?? ranks.size;
-  const others = tiles.filter((tile) => !asked.includes(tile));
-  return [...asked, ...others.sort((one, other) => byPlace(one.place, other.place) || rank(one) - rank(other))];
+  const others = tiles.filter((tile) => !requested.includes(tile));
+  return [...requested, ...others.sort((one, other) => byPlace(one.place, other.place) || rank(one) - rank(other))];
 }
 
 export function buildSummary(options: SummaryOptions): EmailSummary {

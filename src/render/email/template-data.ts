@@ -225,15 +225,15 @@ export function buildTemplateData(
     ...left.map(({ title, table }) => titleWithRows(title, table?.size.rows ?? null, mail)),
     ...(has.sections ? summary.hidden : []).map(({ title, rows }) => titleWithRows(title, rows, mail)),
   ];
-  const limitOf = (section: SummarySection) => rowLimit(pictures.charts.has(section.id), budget);
+  const getRowLimit = (section: SummarySection) => rowLimit(pictures.charts.has(section.id), budget);
   const moreTiles = has.figures ? [...summary.tiles.slice(budget.tiles), ...summary.moreTiles] : [];
-  const below = moreTiles.filter((tile) => isShownInSections(tile, sections, limitOf)).length;
+  const below = moreTiles.filter((tile) => isShownInSections(tile, sections, getRowLimit)).length;
   const moreTileTexts = [
     moreCountText(below, mail.below, mail.moreFigures),
     moreCountText(moreTiles.length - below, location, mail.moreFigures),
   ];
   const headlines = has.figures ? (dataset.headlines ?? []) : [];
-  const besideFigures = budget.tiles === 0 ? [] : headlines;
+  const shownHeadlines = budget.tiles === 0 ? [] : headlines;
   const needsAttention = attentionData(has.figures ? summary : { ...summary, attention: [], judged: false }, words);
   const said = new Set(needsAttention.attention.map(({ text }) => text));
   return {
@@ -264,7 +264,7 @@ export function buildTemplateData(
     ...needsAttention,
     headline: headlines[0] ?? '',
     headlines,
-    other_headlines: besideFigures.filter((sentence) => !said.has(sentence)),
+    other_headlines: shownHeadlines.filter((sentence) => !said.has(sentence)),
     tiles,
     tile_rows: tileRows(tiles),
     more_tiles: moreTileTexts.filter((sentence) => sentence !== '').join(' '),

@@ -1,12 +1,12 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Dataset, Status } from '../../fetch/dataset.ts';
 import { messagesFor } from '../../i18n/messages.ts';
-import { betterOf } from '../figures/better.ts';
+import { findBetter } from '../figures/better.ts';
 import { type ChangeText, changeTexts } from '../figures/change-text.ts';
 import { fewText } from '../figures/few.ts';
 import { byPlace, type FigurePlace } from '../figures/figure-identity.ts';
 import { formatTarget } from '../figures/format-value.ts';
-import { colourOf, statusText } from '../figures/status-text.ts';
+import { selectColour, statusText } from '../figures/status-text.ts';
 import { distinctFigures, distinguishingSections, type TotalFigure, totalFigures } from '../figures/total-figures.ts';
 
 /** A headline figure: the service's total, or the only value of a section without groups. It is never a sum of rows. */
@@ -50,7 +50,7 @@ function judgedTexts(
   const words = messagesFor(locale);
   return {
     status: statusText(judged, words),
-    state: colourOf(judged),
+    state: selectColour(judged),
     target: words.status.target(formatTarget(judged.target, view.quantity, locale, [value])),
   };
 }
@@ -67,7 +67,7 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
     dataset,
   );
   const urgency = ({ judged }: TotalFigure) => {
-    const shown = judged && colourOf(judged);
+    const shown = judged && selectColour(judged);
     return shown === 'breached' ? 0 : shown === 'watch' ? 1 : 2;
   };
   const ordered = unique.sort((one, other) => byPlace(one.place, other.place) || urgency(one) - urgency(other));
@@ -82,7 +82,7 @@ export function buildTiles(dataset: Dataset, locale: string): Tile[] {
       view,
       figures,
       comparisons,
-      betterOf(dataset, table, metric),
+      findBetter(dataset, table, metric),
       { judged, few: dataset },
       locale,
     );

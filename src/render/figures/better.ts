@@ -7,7 +7,7 @@ const agreed = (targets: readonly TargetRecord[]): Better | undefined => {
   return others.length === 0 ? only : undefined;
 };
 
-const targetsOf = ({ targets = [] }: Pick<Dataset, 'targets'>, metric: string): TargetRecord[] =>
+const filterTargets = ({ targets = [] }: Pick<Dataset, 'targets'>, metric: string): TargetRecord[] =>
   targets.filter((target) => target.metric === metric);
 
 /**
@@ -24,21 +24,21 @@ const isOnly = ({ filters }: Pick<Table, 'filters'>, where: GroupKey): boolean =
  * Which direction is better for a metric's totals and times: what targets for exactly these say, otherwise what targets
  * for the whole say.
  */
-export function betterOf(
+export function findBetter(
   dataset: Pick<Dataset, 'targets'>,
   table: Pick<Table, 'filters' | 'unsplit'>,
   metric: string,
 ): Better | undefined {
   // The targets in the report of one `split` value apply to that value only.
   if (table.unsplit) return undefined;
-  const targets = targetsOf(dataset, metric);
+  const targets = filterTargets(dataset, metric);
   const own = targets.filter(({ where }) => where !== undefined && isOnly(table, where));
   return agreed(own.length > 0 ? own : targets.filter(({ where }) => where === undefined));
 }
 
 type Coloured = Pick<Table, 'columns' | 'filters' | 'unsplit'>;
 
-const dimensionsOf = ({ columns }: Coloured): string[] =>
+const collectDimensions = ({ columns }: Coloured): string[] =>
   columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
 
 /**
@@ -52,14 +52,14 @@ export function betterOfRow(
   values: Row['values'],
 ): Better | undefined {
   if (table.unsplit) return undefined;
-  const dimensions = dimensionsOf(table);
+  const dimensions = collectDimensions(table);
   const [only] = dimensions;
-  if (only === undefined) return betterOf(dataset, table, metric);
+  if (only === undefined) return findBetter(dataset, table, metric);
   const isAbout = ({ where, rows = [] }: TargetRecord): boolean =>
     where === undefined
       ? dimensions.every((dimension) => rows.includes(dimension))
       : dimensions.length === 1 && where.dimension === only && where.value === values[only];
-  return agreed(targetsOf(dataset, metric).filter(isAbout));
+  return agreed(filterTargets(dataset, metric).filter(isAbout));
 }
 
 /** The directions by which the changes in a table are coloured: those of its totals, its times and its groups. */
@@ -69,14 +69,14 @@ export function colouredBetters(
   metric: string,
 ): ReadonlySet<Better> {
   if (table.unsplit) return new Set();
-  const dimensions = dimensionsOf(table);
-  const named = targetsOf(dataset, metric).filter(
+  const dimensions = collectDimensions(table);
+  const named = filterTargets(dataset, metric).filter(
     ({ where }) => dimensions.length === 1 && where?.dimension === dimensions[0],
   );
   return new Set(
     [
       betterOfRow(dataset, table, metric, {}),
-      table.totals === undefined ? undefined : betterOf(dataset, table, metric),
+      table.totals === undefined ? undefined : findBetter(dataset, table, metric),
       ...named.map(({ better }) => better),
     ].filter((better) => better !== undefined),
   );

@@ -17,7 +17,7 @@ export type Figures = Pick<Row, 'values' | 'compare' | 'toDate' | 'cases' | 'toD
  * What else affects how a figure is shown: the boundaries of its status and the decimals of its column, if it has
  * these.
  */
-export interface Beside extends Pick<ComparedFigure, 'judged' | 'columnDecimals'> {
+export interface FigureContext extends Pick<ComparedFigure, 'judged' | 'columnDecimals'> {
   /** The rules for few cases. */
   readonly few: FewRules;
   /** Show changes as differences, because not every row of the column has a percentage. */
@@ -28,7 +28,7 @@ export interface Beside extends Pick<ComparedFigure, 'judged' | 'columnDecimals'
 export function shownFigures(
   { source, quantity }: ViewColumn,
   { values, compare, cases }: Figures,
-  { few, differences: _, ...beside }: Beside,
+  { few, differences: _, ...figureContext }: FigureContext,
   locale: string,
 ): ShownFigures {
   const value = numberOrNull(values[source.name]);
@@ -38,7 +38,7 @@ export function shownFigures(
       compared: Object.values(compare ?? {}).map((each) => numberOrNull(each?.values[source.name])),
       quantity,
       unit: source.unit,
-      ...beside,
+      ...figureContext,
     },
     locale,
   );
@@ -89,22 +89,22 @@ export function judgedChange(
   figures: Figures,
   kind: ComparisonKind,
   better: Better | undefined,
-  beside: Beside,
+  figureContext: FigureContext,
   locale: string,
 ): JudgedChange {
   const words = messagesFor(locale);
   const { source } = view;
   const compared = figures.compare?.[kind];
   const value = numberOrNull(compared?.values[source.name]);
-  const few = isFewChange(beside.few, source, figures, compared);
+  const few = isFewChange(figureContext.few, source, figures, compared);
   const whole = changeIn(source, figures.values, compared);
   const exact =
-    few || beside.differences === true
+    few || figureContext.differences === true
       ? absoluteChange(whole, figures.values[source.name], value, view.quantity)
       : whole;
-  const shown = shownFigures(view, figures, beside, locale);
+  const shown = shownFigures(view, figures, figureContext, locale);
   const change = shown.changeFrom(value, exact);
-  const before = withCases(shown.textOf(value), fewText(beside.few, source, value, compared?.cases));
+  const before = withCases(shown.textOf(value), fewText(figureContext.few, source, value, compared?.cases));
   const good = few ? undefined : changeIsGood(better, change.direction);
   const tone = good === undefined ? '' : good ? 'better' : 'worse';
   const text = value === null ? words.mail.noPrevious(kind) : changePhrase(change, before, words);
@@ -117,12 +117,12 @@ export function changeTexts(
   figures: Figures,
   comparisons: readonly TableComparison[],
   better: Better | undefined,
-  beside: Beside,
+  figureContext: FigureContext,
   locale: string,
 ): ChangeText[] {
   const words = messagesFor(locale).mail;
   return comparisons.map(({ kind }) => {
-    const { text, tone } = judgedChange(view, figures, kind, better, beside, locale);
+    const { text, tone } = judgedChange(view, figures, kind, better, figureContext, locale);
     return { text: namedComparison(kind, comparisons) === undefined ? text : words.changeFrom(text, kind), tone };
   });
 }

@@ -5,7 +5,7 @@ import { unitLabel } from './format-value.ts';
 import {
   createRounder,
   defaultDecimals,
-  isUnlike,
+  isNotComparable,
   type Quantity,
   type QuantityCollector,
   quantityCollector,
@@ -35,7 +35,7 @@ export interface ViewColumn extends RawColumn {
   readonly decimals: number;
 }
 
-function headerOf(column: RawColumn, quantity: Quantity, { comparisons, toDate }: Table, words: Words): string {
+function formatHeader(column: RawColumn, quantity: Quantity, { comparisons, toDate }: Table, words: Words): string {
   const { role, source, rawHeader, comparison } = column;
   const { bucket, isoWeek: week, previous, change } = words.table;
   if (role === 'bucket') return quantity.kind === 'bucket' ? bucket[quantity.granularity] : rawHeader;
@@ -76,7 +76,7 @@ function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   );
   const stats = columns.map(({ source, role, comparison, read }) => ({
     read,
-    isNoted: (row: Row) => isUnlike({ source, role, comparison }, row),
+    isNoted: (row: Row) => isNotComparable({ source, role, comparison }, row),
     // Weeks and changes are computed from other columns, so they do not determine a quantity.
     addToQuantity: isRawFigure(role) || role === 'label' ? quantities.get(source.name)?.add : undefined,
     undefined: false,
@@ -101,7 +101,7 @@ function collectColumnStats(table: Table, columns: readonly RawColumn[]) {
   return { quantities, stats };
 }
 
-function quantityOf({ role, source }: RawColumn, collector: QuantityCollector | undefined): Quantity {
+function selectQuantity({ role, source }: RawColumn, collector: QuantityCollector | undefined): Quantity {
   const quantity = collector?.quantity() ?? { kind: 'text' };
   if (role === 'week') return { kind: 'text' };
   return role === 'change' ? changeQuantity(source, quantity) : quantity;
@@ -116,7 +116,7 @@ export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): read
   const raw = tableColumns(table, words, labelReader);
   const { quantities, stats } = collectColumnStats(table, raw);
   const columns = raw.map((column, index) => {
-    const quantity = quantityOf(column, quantities.get(column.source.name));
+    const quantity = selectQuantity(column, quantities.get(column.source.name));
     const found = stats[index];
     return {
       ...column,
@@ -126,7 +126,7 @@ export function viewColumns(table: Table, locale: string = DEFAULT_LOCALE): read
     };
   });
   const headers = uniqueHeaders(
-    columns.map((column) => headerOf(column, column.quantity, table, words)),
+    columns.map((column) => formatHeader(column, column.quantity, table, words)),
     columns,
   );
   return columns.map((column, index) => ({ ...column, header: headers[index] ?? column.rawHeader }));

@@ -60,9 +60,9 @@ export function formatZonedInstant(at: Date, timezone: string, locale: string = 
 }
 
 /** The day of an instant in a time zone: `16 November 2026`. */
-export const formatDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
+export const formatLocalDay = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
   intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'long', year: 'numeric' }).format(at);
 
 /** The day of an instant in a time zone, with a short month: `3 Nov 2026`. */
-export const formatShortDayOf = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
+export const formatShortLocalDay = (at: Date, timezone: string, locale: string = DEFAULT_LOCALE): string =>
   intlDateTimeFormat(locale, { timeZone: timezone, day: 'numeric', month: 'short', year: 'numeric' }).format(at);

@@ -4,7 +4,7 @@ import type { Column, Dataset, Judgement, Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
 import { firstRows } from '../../fetch/rows.ts';
 import { type DateRange, sameDays } from '../../plan/buckets.ts';
-import { unlikeness } from '../../plan/like-for-like.ts';
+import { findMismatch } from '../../plan/like-for-like.ts';
 import { currentJudgements } from './current-statuses.ts';
 import { type FewRules, isFewChange } from './few.ts';
 import {
@@ -19,23 +19,23 @@ import {
 import { type HeadlineComparison, type HeadlineFigure, headlineText } from './headlines.ts';
 import { numberOrNull, quantityCollector } from './quantity.ts';
 import { figureScope } from './scope.ts';
-import { boundariesOf, isTotal, shownStatus } from './status-text.ts';
-import { totalsOf } from './total-figures.ts';
+import { findBoundaries, isTotal, shownStatus } from './status-text.ts';
+import { findTotals } from './total-figures.ts';
 import { totalRange } from './usual-range.ts';
 
 /**
  * The days of a table's first comparison; undefined if they are not comparable with its own, or its own have not ended.
  */
-export const likeDays = (
+export const findComparableDays = (
   { comparisons: [first], range, running }: Table,
   calendar: FiscalCalendar,
 ): DateRange | undefined =>
-  running || range === null || !first?.range || unlikeness(range, first.range, calendar) !== undefined
+  running || range === null || !first?.range || findMismatch(range, first.range, calendar) !== undefined
     ? undefined
     : first.range;
 
 /** Finds what a metric's total is compared with. The only function that reads how a table stores its comparisons. */
-function comparisonOf(
+function findComparison(
   rules: FewRules,
   table: Table,
   metric: string,
@@ -50,13 +50,13 @@ function comparisonOf(
   const before = figures?.compare?.[kind];
   const few = figures !== undefined && isFewChange(rules, column, figures, before);
   // If totals are compared although their ranges differ, a note says so. A headline has no note.
-  const like =
-    likeDays(table, calendar) !== undefined &&
+  const isComparable =
+    findComparableDays(table, calendar) !== undefined &&
     // A small count shows by itself that there are few cases.
     !(few && column.unit !== 'count') &&
     before?.unlike === undefined &&
     before?.wrong?.includes(metric) !== true;
-  return { kind, value: before?.values[metric] ?? null, days, unlike: !like, ...(few ? { few } : {}) };
+  return { kind, value: before?.values[metric] ?? null, days, unlike: !isComparable, ...(few ? { few } : {}) };
 }
 
 /**
@@ -77,14 +77,14 @@ export function sectionFigures(
   if (lacksCurrentCounts(table)) return [];
   const { targets = [], judgements = [] } = dataset;
   const current = currentJudgements(judgements.filter(({ section }) => section === table.id));
-  const judgedOf = (judgement: Judgement | undefined): Pick<HeadlineFigure, 'judged'> => {
-    const boundaries = boundariesOf(dataset, judgement);
+  const buildJudged = (judgement: Judgement | undefined): Pick<HeadlineFigure, 'judged'> => {
+    const boundaries = findBoundaries(dataset, judgement);
     return judgement === undefined || boundaries === undefined
       ? {}
       : { judged: { ...shownStatus(judgement), ...boundaries } };
   };
   const shared = sharedFilters(dataset.tables);
-  const totals = totalsOf(table);
+  const totals = findTotals(table);
   return table.columns
     .filter(({ kind }) => kind === 'metric')
     .flatMap((column): HeadlineFigure[] => {
@@ -105,8 +105,8 @@ export function sectionFigures(
         place: figurePlace(dataset, table, shared, row),
         scope: figureScope(dataset, table, locale, row, shared),
         value,
-        ...quantityOf(column, [value, comparison?.value, of === undefined ? null : targets[of.target]?.target]),
-        ...judgedOf(of),
+        ...buildQuantity(column, [value, comparison?.value, of === undefined ? null : targets[of.target]?.target]),
+        ...buildJudged(of),
         comparisons: comparison === undefined ? [] : [comparison],
       });
       const withRange = (total: HeadlineFigure): HeadlineFigure => {
@@ -118,7 +118,11 @@ export function sectionFigures(
       return [
         ...(totals === undefined
           ? []
-          : [withRange(figure(TOTALS, numberOrNull(total), comparisonOf(dataset, table, metric, calendar), ofTotals))]),
+          : [
+              withRange(
+                figure(TOTALS, numberOrNull(total), findComparison(dataset, table, metric, calendar), ofTotals),
+              ),
+            ]),
         ...own.filter((each) => each !== ofTotals).map((of) => figure(of, of.figure, undefined, of)),
       ];
     });
@@ -158,7 +162,10 @@ function distinctFigures(figures: readonly HeadlineFigure[]): HeadlineFigure[] {
 }
 
 /** The quantity that all numbers of one sentence are shown in. */
-function quantityOf(column: Column, values: readonly (number | null | undefined)[]): Pick<HeadlineFigure, 'quantity'> {
+function buildQuantity(
+  column: Column,
+  values: readonly (number | null | undefined)[],
+): Pick<HeadlineFigure, 'quantity'> {
   const collector = quantityCollector(column, 'day');
   for (const value of values) collector.add(value ?? null);
   return { quantity: collector.quantity() };

@@ -6,7 +6,7 @@ import type { Status } from '../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../i18n/messages.ts';
 import { byPlace, type FigurePlace } from './figure-identity.ts';
 import { type Boundaries, formatTarget } from './format-value.ts';
-import { changeOf, type Quantity } from './quantity.ts';
+import { computeChange, type Quantity } from './quantity.ts';
 import { type ShownFigures, showFigures } from './shown-change.ts';
 import { type ShownStatus, statusWord } from './status-text.ts';
 import { rangeText, type UsualRange } from './usual-range.ts';
@@ -76,7 +76,7 @@ interface KnownChange {
   readonly few: boolean;
 }
 
-const changesOf = ({ value, comparisons }: HeadlineFigure): KnownChange[] =>
+const collectChanges = ({ value, comparisons }: HeadlineFigure): KnownChange[] =>
   comparisons.flatMap(({ value: before, days, kind, unlike, few = false }) => {
     if (value === null || unlike || before === null || days === null) return [];
     const relative = value === before ? 0 : Math.abs(value - before) / Math.abs(before);
@@ -85,9 +85,9 @@ const changesOf = ({ value, comparisons }: HeadlineFigure): KnownChange[] =>
 
 /** The largest of a figure's changes; 0 without one. */
 const relativeChange = (figure: HeadlineFigure): number =>
-  Math.max(0, ...changesOf(figure).map(({ relative, few }) => (few ? 0 : relative)));
+  Math.max(0, ...collectChanges(figure).map(({ relative, few }) => (few ? 0 : relative)));
 
-const shownOf = ({ value, unit, quantity, judged, comparisons }: HeadlineFigure, locale: string): ShownFigures =>
+const formatFigures = ({ value, unit, quantity, judged, comparisons }: HeadlineFigure, locale: string): ShownFigures =>
   showFigures({ value, compared: comparisons.map((each) => each.value), quantity, unit, judged }, locale);
 
 /** The change in words; undefined if the shown figures have no difference of a known size. */
@@ -97,8 +97,8 @@ function changeText(
   locale: string,
 ): string | undefined {
   const { value, unit } = figure;
-  const shown = shownOf(figure, locale);
-  const change = shown.changeFrom(before, changeOf(unit, value, before));
+  const shown = formatFigures(figure, locale);
+  const change = shown.changeFrom(before, computeChange(unit, value, before));
   const size = shown.differenceFrom(before) ?? '';
   const direction = change.unseen ? 'unseen' : (change.direction ?? 'same');
   if (size === '' && (direction === 'up' || direction === 'down')) return undefined;
@@ -127,9 +127,9 @@ export function headlineText(figure: HeadlineFigure, locale: string): string | u
   const words = messagesFor(locale);
   const name = scope === '' ? isolateBidi(label) : words.mail.named(isolateBidi(label), [scope]);
   const changes = [
-    ...new Set(changesOf(figure).flatMap((change) => changeText({ ...figure, value }, change, locale) ?? [])),
+    ...new Set(collectChanges(figure).flatMap((change) => changeText({ ...figure, value }, change, locale) ?? [])),
   ];
-  const shown = shownOf(figure, locale);
+  const shown = formatFigures(figure, locale);
   const parts = [
     shown.text,
     ...(judged === undefined
@@ -147,7 +147,7 @@ const SEVERITY = { breached: 0, watch: 1, on_target: LEAST, undefined: LEAST } a
   Status,
   number
 >;
-const severityOf = ({ judged, usual }: HeadlineFigure): number => {
+const computeSeverity = ({ judged, usual }: HeadlineFigure): number => {
   const severity = judged === undefined || judged.few !== undefined ? LEAST : SEVERITY[judged.status];
   return severity === LEAST && usual?.is === 'unusual' ? UNUSUAL : severity;
 };
@@ -160,15 +160,15 @@ export function byImportance(figures: readonly HeadlineFigure[]): HeadlineFigure
   const changes = new Map(figures.map((figure) => [figure, relativeChange(figure)]));
   const relative = (figure: HeadlineFigure): number => changes.get(figure) ?? 0;
   return [...figures].sort((a, b) => {
-    const first = byPlace(a.place, b.place) || severityOf(a) - severityOf(b);
-    if (first !== 0 || severityOf(a) < 2) return first;
+    const first = byPlace(a.place, b.place) || computeSeverity(a) - computeSeverity(b);
+    if (first !== 0 || computeSeverity(a) < 2) return first;
     const [x, y] = [relative(a), relative(b)];
     return x === y ? 0 : y > x ? 1 : -1;
   });
 }
 
 /** Whether a figure is breached or on watch, with enough cases. */
-export const isBehind = (figure: HeadlineFigure): boolean => severityOf(figure) < UNUSUAL;
+export const isBehind = (figure: HeadlineFigure): boolean => computeSeverity(figure) < UNUSUAL;
 
 /**
  * Whether a figure becomes a headline by itself: it is breached or on watch, or it is the report's own and unusual, or
@@ -177,7 +177,7 @@ export const isBehind = (figure: HeadlineFigure): boolean => severityOf(figure) 
 export const isNews = (figure: HeadlineFigure): boolean => {
   const relative = relativeChange(figure);
   if (isBehind(figure)) return true;
-  return figure.place === 'own' && (severityOf(figure) === UNUSUAL || (relative > 0 && Number.isFinite(relative)));
+  return figure.place === 'own' && (computeSeverity(figure) === UNUSUAL || (relative > 0 && Number.isFinite(relative)));
 };
 
 /**

@@ -3,10 +3,10 @@ import type { FiscalCalendar } from '../../definitions/periods/fiscal-calendar.t
 import type { Section } from '../../definitions/schema/report-definition.ts';
 import {
   heldTarget,
+  parseWhere,
   type SourcedTarget,
   type TargetPeriod,
   targetKey,
-  whereOf,
 } from '../../definitions/schema/targets.ts';
 import { fitsUnit, parseAmount } from '../../definitions/schema/values/amount.ts';
 import type {
@@ -34,7 +34,7 @@ export interface JudgeContext {
 }
 
 /** The status of a figure. A figure exactly on a boundary counts as on the better side. */
-export function statusOf(
+export function judgeFigure(
   figure: number | null,
   { better, target, watch }: Pick<TargetRecord, 'better' | 'watch'> & { readonly target: number },
 ): Status {
@@ -59,7 +59,7 @@ interface Figure {
 }
 
 /** The day whose targets apply to a table: its last day, or for a current count the day on which it was read. */
-function dayOf({ current, range, asOf }: Table, { period }: Pick<Dataset, 'period'>): string {
+function findTargetDay({ current, range, asOf }: Table, { period }: Pick<Dataset, 'period'>): string {
   if (!current) return range?.to ?? period.to;
   const at = asOf === null ? undefined : DateTime.fromISO(asOf, { zone: period.timezone });
   return at?.isValid === true ? at.toFormat('yyyy-MM-dd') : period.to;
@@ -68,7 +68,7 @@ function dayOf({ current, range, asOf }: Table, { period }: Pick<Dataset, 'perio
 type Filters = Section['filters'];
 
 /** What a section's totals cover: everything (null), one value of one dimension, or something else (undefined). */
-function scopeOf(filters: Filters = []): GroupKey | null | undefined {
+function toScope(filters: Filters = []): GroupKey | null | undefined {
   const [filter, ...others] = filters;
   if (filter === undefined) return null;
   const { dimension, op, values } = filter;
@@ -84,7 +84,7 @@ const isScope = (scope: GroupKey | null | undefined, where: GroupKey | undefined
     : scope !== undefined && where?.dimension === scope.dimension && where.value === scope.value;
 
 /** The figures of a metric that a target with this `where`, `rows` and `per` applies to. */
-function* figuresOf(
+function* collectFigures(
   table: Table,
   metric: string,
   {
@@ -97,7 +97,7 @@ function* figuresOf(
 ): Generator<Figure> {
   const { columns, granularity, range, running } = table;
   const dimensions = columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
-  const ofScope = isScope(scopeOf(filters), where);
+  const ofScope = isScope(toScope(filters), where);
   const [only] = dimensions;
   const ofWhere =
     where !== undefined &&
@@ -142,7 +142,7 @@ interface JudgedTable {
 }
 
 /** The numbers of a target in the metric's unit; undefined if one does not fit the unit. */
-function amountsOf(
+function parseAmounts(
   { target, watch }: SourcedTarget,
   { unit }: Column,
 ): Pick<TargetRecord, 'target' | 'watch'> | undefined {
@@ -172,7 +172,7 @@ function isWhole(
  * Groups the entries of each target over time by its key. Entries with `per` come first, because they match a figure
  * more exactly.
  */
-function seriesOf(targets: readonly SourcedTarget[]): SourcedTarget[][] {
+function groupByTarget(targets: readonly SourcedTarget[]): SourcedTarget[][] {
   const series = new Map<string, SourcedTarget[]>();
   for (const target of targets) {
     const key = targetKey(target);
@@ -188,7 +188,7 @@ function judgeTable(
   { sections, calendar }: JudgeContext,
 ): JudgedTable {
   const filters = sections.find(({ id }) => id === table.id)?.filters;
-  const day = dayOf(table, dataset);
+  const day = findTargetDay(table, dataset);
   const judgements: JudgedTable['judgements'][number][] = [];
   const held = new Set<SourcedTarget>();
   const notes: TableNote[] = [];
@@ -196,19 +196,19 @@ function judgeTable(
     const { name: metric, label, unit } = column;
     const judged = new Set<string>();
     const refused = new Set<SourcedTarget>();
-    for (const series of seriesOf(targets.filter((target) => target.metric === metric))) {
+    for (const series of groupByTarget(targets.filter((target) => target.metric === metric))) {
       const [{ per, rows } = {}] = series;
-      const where = series[0] && whereOf(series[0]);
+      const where = series[0] && parseWhere(series[0]);
       const atEnd = where === undefined ? heldTarget(series, day) : undefined;
       if (atEnd !== undefined) held.add(atEnd);
-      for (const figure of figuresOf(table, metric, { where, per: per !== undefined, rows }, filters, day)) {
+      for (const figure of collectFigures(table, metric, { where, per: per !== undefined, rows }, filters, day)) {
         const target = heldTarget(series, figure.day);
         if (target?.target === undefined) continue;
         if (per !== undefined && !isWhole(figure, per, column, calendar)) continue;
         const key = JSON.stringify([figure.bucket, figure.group]);
         if (judged.has(key)) continue;
         const { bucket, group, value, wrong, cases } = figure;
-        const amounts = amountsOf(target, column) ?? (wrong ? writtenAmounts(target) : undefined);
+        const amounts = parseAmounts(target, column) ?? (wrong ? writtenAmounts(target) : undefined);
         if (amounts === undefined || amounts.target === null) {
           refused.add(target);
           continue;
@@ -217,7 +217,7 @@ function judgeTable(
         held.add(target);
         const status = wrong
           ? 'undefined'
-          : statusOf(value, { better: target.better, ...amounts, target: amounts.target });
+          : judgeFigure(value, { better: target.better, ...amounts, target: amounts.target });
         const judgement = { section: table.id, metric, bucket, group, figure: value, status, target } as const;
         // A share of what has happened so far can only grow, so only "on target" is final.
         const soFar = column.provisional === true && target.better === 'higher' && status !== 'on_target';
@@ -239,13 +239,13 @@ function judgeTable(
 
 function toRecord(entry: SourcedTarget, column: Column, wrong: boolean): TargetRecord {
   const { metric, per, better, from, rows, few, owner, note, source } = entry;
-  const where = whereOf(entry);
+  const where = parseWhere(entry);
   return {
     metric,
     ...(where === undefined ? {} : { where }),
     ...(per === undefined ? {} : { per }),
     better,
-    ...(amountsOf(entry, column) ?? (wrong ? writtenAmounts(entry) : { target: null })),
+    ...(parseAmounts(entry, column) ?? (wrong ? writtenAmounts(entry) : { target: null })),
     ...(from === undefined ? {} : { from }),
     ...(rows === undefined ? {} : { rows }),
     ...(few === undefined ? {} : { few }),

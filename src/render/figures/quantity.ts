@@ -144,7 +144,7 @@ interface RoundingRule {
 const DEFAULT_RULE = { maxDecimals: MAX_DECIMALS, tolerance: 0.500_001 };
 const ALMOST_ONE = 0.999_999;
 
-function roundingRuleOf(quantity: Quantity): RoundingRule | undefined {
+function selectRoundingRule(quantity: Quantity): RoundingRule | undefined {
   switch (quantity.kind) {
     case 'ratio':
     case 'relative':
@@ -164,7 +164,7 @@ function roundingRuleOf(quantity: Quantity): RoundingRule | undefined {
 }
 
 /** The decimals of a quantity's figures unless one needs more. */
-export const defaultDecimals = (quantity: Quantity): number => roundingRuleOf(quantity)?.decimals ?? 0;
+export const defaultDecimals = (quantity: Quantity): number => selectRoundingRule(quantity)?.decimals ?? 0;
 
 const NO_DECIMALS: Rounding = { decimals: 0 };
 
@@ -174,7 +174,7 @@ const NO_DECIMALS: Rounding = { decimals: 0 };
  * column; equal roundings are the same object.
  */
 export function createRounder(quantity: Quantity): (value: number) => Rounding {
-  const rule = roundingRuleOf(quantity);
+  const rule = selectRoundingRule(quantity);
   if (rule === undefined) return () => NO_DECIMALS;
   const { factor, decimals: usual, maxDecimals, exactValues, tolerance } = rule;
   const roundings = new Map<string, Rounding>();
@@ -254,7 +254,7 @@ const changeAmount = (kind: ChangeKind, now: number, before: number): number | n
 };
 
 /** The change between two values of a metric. If either is undefined, so is the change. */
-export function changeOf(unit: string | null, now: Value | undefined, before: Value | undefined): Change {
+export function computeChange(unit: string | null, now: Value | undefined, before: Value | undefined): Change {
   const kind = changeKind(unit);
   if (typeof now !== 'number' || typeof before !== 'number') return { kind, value: null, direction: null };
   const direction = now === before ? 'same' : now > before ? 'up' : 'down';
@@ -272,14 +272,14 @@ export function changeIn(
     compared.unlike === undefined &&
     compared.wrong?.includes(name) !== true &&
     provisional !== true;
-  return changeOf(unit, values[name], isComparable ? compared.values[name] : null);
+  return computeChange(unit, values[name], isComparable ? compared.values[name] : null);
 }
 
 /**
  * Whether a column lacks a change, or a figure to compare with, in a row or the totals for a reason that a note of the
  * table gives.
  */
-export function isUnlike(
+export function isNotComparable(
   {
     role,
     source,

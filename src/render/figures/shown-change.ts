@@ -110,7 +110,7 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
   /** In whole units of the last shown decimal, so that the difference is exact. */
   const units = (each: number, digits: number): number =>
     Math.round(shownNumber(each, digits, quantity) * 10 ** digits);
-  const sizeOf = (change: number, digits: number, scale: 'points' | 'difference'): ShownSize => {
+  const formatSize = (change: number, digits: number, scale: 'points' | 'difference'): ShownSize => {
     const shownUnit =
       quantity.kind === 'duration' ? words.table.durations[quantity.scale] : quantity.kind === 'amount' ? unit : null;
     const shown: Quantity = scale === 'points' ? { kind: scale } : { kind: scale, unit: shownUnit, decimals: digits };
@@ -127,7 +127,7 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
   const difference = (before: number): ShownSize | undefined => {
     if (value === null || decimals === undefined) return undefined;
     const scale = quantity.kind === 'ratio' ? 'points' : 'difference';
-    return sizeOf((units(value, decimals) - units(before, decimals)) / 10 ** decimals, decimals, scale);
+    return formatSize((units(value, decimals) - units(before, decimals)) / 10 ** decimals, decimals, scale);
   };
 
   /** A percentage or a multiple; undefined if the shown figures would give another one. */
@@ -156,7 +156,7 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
     const sized = (size: ShownSize | undefined): ShownChange => ({ direction, text: UNDEFINED_TEXT, ...size });
     if (direction === 'same') {
       if (change.kind === 'relative') return { direction, text: percentage(0, 0, locale).signed.replace('<', '') };
-      return sized(sizeOf(0, decimals ?? 0, change.kind));
+      return sized(formatSize(0, decimals ?? 0, change.kind));
     }
     if (textOf(before) === text) return { direction: null, text: words.status.unseen, unseen: true };
     if (exact === null) return sized(undefined);
@@ -169,7 +169,7 @@ export function showFigures(figure: ComparedFigure, locale: string): ShownFigure
     if (change.kind === 'relative') {
       return sized(relative(exact, before) ?? (quantity.kind === 'duration' ? difference(before) : undefined));
     }
-    return sized(columnDecimals === undefined ? difference(before) : sizeOf(exact, decimals, change.kind));
+    return sized(columnDecimals === undefined ? difference(before) : formatSize(exact, decimals, change.kind));
   };
   return { text, textOf, changeFrom, differenceFrom: (before) => difference(before)?.size };
 }

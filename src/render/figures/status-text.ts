@@ -16,10 +16,10 @@ export const shownStatus = ({ status, soFar, few }: Judgement): ShownStatus => (
 });
 
 /** The status that decides the colour. A figure with few cases is grey, like an undefined one. */
-export const colourOf = ({ status, few }: ShownStatus): Status => (few === undefined ? status : 'undefined');
+export const selectColour = ({ status, few }: ShownStatus): Status => (few === undefined ? status : 'undefined');
 
 /** The target and the watch limit of a judged figure; undefined without a target. */
-export function boundariesOf(
+export function findBoundaries(
   { targets = [] }: Pick<Dataset, 'targets'>,
   judgement: Judgement | undefined,
 ): Boundaries | undefined {
@@ -47,7 +47,7 @@ export const fewStatusText = (counts: Readonly<Partial<Record<Status, number>>>,
 
 /** A status as packs show it. */
 export const packStatus = (shown: ShownStatus, words: Words): PackStatus => ({
-  status: colourOf(shown),
+  status: selectColour(shown),
   text: statusText(shown, words),
   word: statusWord(shown, words),
 });

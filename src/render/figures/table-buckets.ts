@@ -1,7 +1,7 @@
 import type { Granularity } from '../../contract/report.ts';
 import type { Table } from '../../fetch/dataset.ts';
 import { iterateRows } from '../../fetch/rows.ts';
-import { type Bucket, bucketsOf } from '../../plan/buckets.ts';
+import { type Bucket, buildBuckets } from '../../plan/buckets.ts';
 import { isClipped } from './whole-period.ts';
 
 /** The points of each metric, in order of time, for a table with one row per bucket. */
@@ -15,7 +15,7 @@ export function tableBuckets(table: Table, granularity: Granularity) {
       typeof row.values.bucket === 'string' ? [[row.values.bucket, row] as const] : [],
     ),
   );
-  const expected = range === null ? [] : bucketsOf(range, granularity).map(({ label }: Bucket) => label);
+  const expected = range === null ? [] : buildBuckets(range, granularity).map(({ label }: Bucket) => label);
   const labels = [...new Set([...expected, ...byBucket.keys()])].sort();
   return {
     buckets: labels.map((bucket) => {

@@ -17,14 +17,14 @@ import {
 import type { Boundaries } from './format-value.ts';
 import { numberOrNull } from './quantity.ts';
 import { figureScope } from './scope.ts';
-import { boundariesOf, type ShownStatus, shownStatus, totalJudgement } from './status-text.ts';
+import { findBoundaries, type ShownStatus, shownStatus, totalJudgement } from './status-text.ts';
 import { rangeText, totalRange } from './usual-range.ts';
 
 /**
  * The service's totals of a table, or the single row of a table without groups; undefined if it has neither. Never a
  * sum.
  */
-export const totalsOf = (table: Table): Figures | undefined =>
+export const findTotals = (table: Table): Figures | undefined =>
   table.totals ?? (isSingleRow(table) ? firstRows(table.rows, 1)[0] : undefined);
 
 /** The total of one metric of a table. */
@@ -60,7 +60,7 @@ export function totalFigure(
   const value = numberOrNull(figures.values[view.source.name]);
   const usual = totalRange(dataset, table, view.source, value, view.quantity);
   const judgement = totalJudgement(dataset.judgements, table.id, view.source.name);
-  const boundaries = boundariesOf(dataset, judgement);
+  const boundaries = findBoundaries(dataset, judgement);
   const judged =
     judgement === undefined || boundaries === undefined ? undefined : { ...shownStatus(judgement), ...boundaries };
   return {
@@ -88,7 +88,7 @@ export function totalFigures(
   locale: string,
   columns: readonly ViewColumn[] = viewColumns(table, locale),
 ): TotalFigure[] {
-  const figures = lacksCurrentCounts(table) ? undefined : totalsOf(table);
+  const figures = lacksCurrentCounts(table) ? undefined : findTotals(table);
   if (figures === undefined) return [];
   const shared = sharedFilters(dataset.tables);
   return valueColumns(columns).map((view) => totalFigure(dataset, table, figures, view, locale, shared));

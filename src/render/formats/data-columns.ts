@@ -71,7 +71,7 @@ function statusParts(dataset: Pick<Dataset, 'judgements'>, table: Table): readon
 function rowFacts(table: Table): readonly Part[] {
   const { granularity, totals } = table;
   if (!hasPeriod(table)) return [];
-  const unlike = (kind: ComparisonKind): Part => {
+  const buildReasonPart = (kind: ComparisonKind): Part => {
     const reason = (compared: ComparedFigures | undefined): Value => compared?.unlike ?? null;
     return {
       name: `not_comparable.${kind}`,
@@ -81,7 +81,7 @@ function rowFacts(table: Table): readonly Part[] {
     };
   };
   const running: Part = { name: 'running', type: 'boolean', read: ({ partial }) => partial, total: table.running };
-  const comparisons = table.comparisons.map(({ kind }) => unlike(kind));
+  const comparisons = table.comparisons.map(({ kind }) => buildReasonPart(kind));
   if (granularity === null || granularity === 'day') return [running, ...comparisons];
   const clipped: Part = {
     name: 'clipped',
@@ -93,7 +93,7 @@ function rowFacts(table: Table): readonly Part[] {
 }
 
 /** The type that holds all values: the service's declared type, unless values contradict it. */
-function typeOf({ source }: Part, seen: ReadonlySet<DataType>): DataType {
+function findCommonType({ source }: Part, seen: ReadonlySet<DataType>): DataType {
   const types = [...seen];
   if (source?.kind === 'metric') return source.type === 'integer' && !seen.has('number') ? 'integer' : 'number';
   if (types.length === 0) return source?.kind === 'time' ? 'date' : 'string';
@@ -131,6 +131,6 @@ export function dataColumns(dataset: Pick<Dataset, 'judgements'>, table: Table):
     let { name } = part;
     for (let count = 2; taken.has(name); count += 1) name = `${part.name}_${count}`;
     taken.add(name);
-    return { ...part, name, type: part.type ?? typeOf(part, seen[index] ?? new Set()) };
+    return { ...part, name, type: part.type ?? findCommonType(part, seen[index] ?? new Set()) };
   });
 }

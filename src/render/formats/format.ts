@@ -113,7 +113,7 @@ export interface Format<Spec = never> extends FormatSchema<Spec> {
 }
 
 /** Finds the format of an output. Throws if it is not registered. */
-export function formatOf(
+export function resolveFormat(
   output: Output,
   formats: readonly Format[],
 ): { readonly format: Format; readonly spec: never } {

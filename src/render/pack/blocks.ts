@@ -44,7 +44,7 @@ function subheading(view: ViewColumn, table: Table, context: PackContext): strin
  * The name of a column without a heading above it. A compared figure is named by its metric's label and the period of
  * its heading.
  */
-function nameOf(view: ViewColumn, value: ViewColumn, table: Table, context: PackContext): string {
+function formatColumnName(view: ViewColumn, value: ViewColumn, table: Table, context: PackContext): string {
   const { role, comparison, header, source, quantity } = view;
   // Each cell shows whether it is a percentage or, with few cases, a difference.
   if (role === 'change' && comparison !== undefined && quantity.kind === 'relative')
@@ -54,7 +54,7 @@ function nameOf(view: ViewColumn, value: ViewColumn, table: Table, context: Pack
   return period === context.words.table.previousName[comparison] ? header : `${value.header}, ${period}`;
 }
 
-function titleOf({ source, quantity }: ViewColumn, { words }: PackContext): string {
+function formatTitle({ source, quantity }: ViewColumn, { words }: PackContext): string {
   const unit = unitLabel(quantity, words);
   return unit === undefined ? source.label : `${source.label} (${unit})`;
 }
@@ -77,10 +77,10 @@ function figureGroups(table: Table, others: readonly ViewColumn[], context: Pack
           names: columns.map(({ header }) => header),
         }
       : {
-          title: titleOf(first, context),
+          title: formatTitle(first, context),
           columns,
           headings: columns.map((column) => subheading(column, table, context)),
-          names: columns.map((column) => nameOf(column, first, table, context)),
+          names: columns.map((column) => formatColumnName(column, first, table, context)),
         };
   });
 }

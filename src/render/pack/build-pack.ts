@@ -10,12 +10,12 @@ import { parseIsoInstant } from '../figures/quantity.ts';
 import { packDefinitions } from './definitions.ts';
 import type { Pack } from './pack.ts';
 import { createPackContext } from './pack-context.ts';
-import { paperOf } from './paper.ts';
+import { selectPaper } from './paper.ts';
 import { approvalText, commentsOn, packComments } from './review/comments.ts';
 import { packCorrection } from './review/correction.ts';
 import { packSection } from './sections.ts';
 import { packSentences } from './sentences.ts';
-import { buildSummary, remarksOf, summaryNotes } from './summary.ts';
+import { buildSummary, selectRemarks, summaryNotes } from './summary.ts';
 
 export interface PackOptions {
   /** BCP 47. Default: `en-GB`. */
@@ -58,7 +58,7 @@ function runningTables({ tables, period }: CompleteDataset): readonly Table[] {
 const MAX_SECTIONS_NAMED = 3;
 
 /** The completeness statement, and the notes that it counts. */
-export function completenessOf(dataset: CompleteDataset, words: Words, locale: string): Pack['completeness'] {
+export function buildCompleteness(dataset: CompleteDataset, words: Words, locale: string): Pack['completeness'] {
   const titles = new Map(dataset.tables.map(({ id, title }) => [id, title]));
   const found = incompleteNotes(dataset, words).map(({ section, text }) => ({
     section,
@@ -94,7 +94,7 @@ export function buildPack(
   const correction = packCorrection(context);
   return {
     locale,
-    paper: paperOf(locale),
+    paper: selectPaper(locale),
     organization: dataset.organization,
     title: dataset.title,
     ...(dataset.description === undefined ? {} : { description: dataset.description }),
@@ -104,13 +104,13 @@ export function buildPack(
     ...(approval === undefined ? {} : { approval }),
     ...(correction === undefined ? {} : { correction }),
     owner: dataset.owner,
-    completeness: completenessOf(dataset, context.words, locale),
+    completeness: buildCompleteness(dataset, context.words, locale),
     headlines: dataset.headlines ?? [],
     comments: commentsOn(comments, null),
     attention,
     summary,
     summaryNotes: summaryNotes(sections, summary),
-    remarks: remarksOf(sections, summary?.of),
+    remarks: selectRemarks(sections, summary?.of),
     sections,
     definitions: packDefinitions(context),
   };

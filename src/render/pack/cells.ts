@@ -1,12 +1,12 @@
 import type { Better } from '../../definitions/schema/targets.ts';
 import type { Judgement, Table, Value } from '../../fetch/dataset.ts';
 import { someRow } from '../../fetch/rows.ts';
-import { betterOf, betterOfRow } from '../figures/better.ts';
-import { type Beside, type Figures, judgedChange, shownFigures, withCases } from '../figures/change-text.ts';
+import { betterOfRow, findBetter } from '../figures/better.ts';
+import { type FigureContext, type Figures, judgedChange, shownFigures, withCases } from '../figures/change-text.ts';
 import { type ViewColumn, valueColumns } from '../figures/columns.ts';
 import { casesBehind, fewText, isFewChange } from '../figures/few.ts';
 import { judgedDecimals } from '../figures/format-value.ts';
-import { boundariesOf, judgementsByMetric, packStatus } from '../figures/status-text.ts';
+import { findBoundaries, judgementsByMetric, packStatus } from '../figures/status-text.ts';
 import { isLong } from '../table-notes.ts';
 import type { PackCell, SectionCells } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
@@ -17,7 +17,7 @@ function columnDecimals(table: Table, judgements: readonly Judgement[], context:
   return new Map(
     valueColumns(columns).map(({ source: { name }, quantity }) => {
       const judged = judgements.flatMap((judgement) => {
-        const boundaries = boundariesOf(context.dataset, judgement);
+        const boundaries = findBoundaries(context.dataset, judgement);
         if (judgement.metric !== name || boundaries === undefined || judgement.figure === null) return [];
         return judgedDecimals(judgement.figure, boundaries, quantity) ?? [];
       });
@@ -30,14 +30,14 @@ function columnDecimals(table: Table, judgements: readonly Judgement[], context:
 /**
  * All that decides how the figures of a table are shown: their statuses, few cases, and the decimals of a long table.
  */
-export function besideFigures(context: PackContext, table: Table) {
+export function buildFigureContexts(context: PackContext, table: Table) {
   const { dataset } = context;
   const own = (dataset.judgements ?? []).filter(({ section }) => section === table.id);
   const long = isLong(table) ? columnDecimals(table, own, context) : undefined;
   const judgements = judgementsByMetric(table, own);
-  const plainBeside = (metric: string, judgement: Judgement | undefined): Beside => {
+  const buildPlainContext = (metric: string, judgement: Judgement | undefined): FigureContext => {
     const decimals = long?.get(metric);
-    const judged = boundariesOf(dataset, judgement);
+    const judged = findBoundaries(dataset, judgement);
     return { judged, few: dataset, ...(decimals === undefined ? {} : { columnDecimals: decimals }) };
   };
   const differences = new Map<string, boolean>();
@@ -51,7 +51,14 @@ export function besideFigures(context: PackContext, table: Table) {
     const isPercentage = (figures: Figures, judgement: Judgement | undefined): boolean =>
       table.comparisons.every(({ kind }) => {
         if (isFewChange(dataset, view.source, figures, figures.compare?.[kind])) return true;
-        const { change } = judgedChange(view, figures, kind, undefined, plainBeside(name, judgement), context.locale);
+        const { change } = judgedChange(
+          view,
+          figures,
+          kind,
+          undefined,
+          buildPlainContext(name, judgement),
+          context.locale,
+        );
         return change.direction === null || change.direction === 'same' || /\d\s*%$/.test(change.text);
       });
     const find = (): boolean =>
@@ -63,8 +70,8 @@ export function besideFigures(context: PackContext, table: Table) {
   };
   return {
     judgements,
-    besideOf: (view: ViewColumn, judgement: Judgement | undefined): Beside => ({
-      ...plainBeside(view.source.name, judgement),
+    besideOf: (view: ViewColumn, judgement: Judgement | undefined): FigureContext => ({
+      ...buildPlainContext(view.source.name, judgement),
       differences: hasDifferences(view),
     }),
   };
@@ -73,15 +80,22 @@ export function besideFigures(context: PackContext, table: Table) {
 /** The cells of a section's table. */
 export function sectionCells(context: PackContext, table: Table): SectionCells {
   const { dataset, locale, words, format } = context;
-  const { judgements, besideOf } = besideFigures(context, table);
+  const { judgements, besideOf } = buildFigureContexts(context, table);
   const values = new Map(valueColumns(context.columnsOf(table)).map((view) => [view.source.name, view]));
-  const textOf = (view: ViewColumn, value: Value, figures: Figures | undefined, beside: Beside): string => {
+  const formatText = (
+    view: ViewColumn,
+    value: Value,
+    figures: Figures | undefined,
+    figureContext: FigureContext,
+  ): string => {
     const { quantity, source } = view;
     const figure = values.get(source.name);
     if (figure === undefined || figures === undefined || typeof value !== 'number') return format(value, quantity);
-    if (view.role === 'value') return shownFigures(figure, figures, beside, locale).text;
+    if (view.role === 'value') return shownFigures(figure, figures, figureContext, locale).text;
     const text =
-      view.role === 'previous' ? shownFigures(figure, figures, beside, locale).textOf(value) : format(value, quantity);
+      view.role === 'previous'
+        ? shownFigures(figure, figures, figureContext, locale).textOf(value)
+        : format(value, quantity);
     return withCases(text, fewText(dataset, source, value, casesBehind(view, figures)));
   };
   const cell = (
@@ -93,14 +107,14 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
   ): PackCell => {
     const { source, role, comparison } = view;
     const figure = values.get(source.name);
-    const beside = besideOf(figure ?? view, judgement);
+    const figureContext = besideOf(figure ?? view, judgement);
     if (role === 'change' && comparison !== undefined && figures !== undefined && figure !== undefined) {
-      const { change, tone } = judgedChange(figure, figures, comparison, better(source.name), beside, locale);
+      const { change, tone } = judgedChange(figure, figures, comparison, better(source.name), figureContext, locale);
       return { value, text: change.text, direction: change.direction, tone };
     }
     return {
       value,
-      text: textOf(view, value, figures, beside),
+      text: formatText(view, value, figures, figureContext),
       tone: '',
       ...(fewText(dataset, source, value, casesBehind(view, figures)) === undefined ? {} : { few: true }),
       ...(judgement === undefined || role !== 'value' ? {} : { status: packStatus(judgement, words) }),
@@ -116,7 +130,7 @@ export function sectionCells(context: PackContext, table: Table): SectionCells {
       view.total === undefined
         ? undefined
         : cell(view, view.total, table.totals, judgementsOf(view)?.ofTotals, (metric) =>
-            betterOf(dataset, table, metric),
+            findBetter(dataset, table, metric),
           ),
     judged: new Set(judgements.keys()),
   };

@@ -35,7 +35,7 @@ const inOrder = (one: number, other: number): number => (one === other ? 0 : oth
 const bySeverity = (one: Severity, other: Severity): number =>
   inOrder(one.rank, other.rank) || inOrder(one.relative, other.relative) || inOrder(one.absolute, other.absolute);
 
-function severityOf({ figure, status }: Judgement, target: number | null): Severity {
+function computeSeverity({ figure, status }: Judgement, target: number | null): Severity {
   const rank = RANKS[status];
   if (figure === null || target === null) return { rank, relative: 0, absolute: 0 };
   const absolute = Math.abs(figure - target) * (rank === 0 ? -1 : 1);
@@ -64,7 +64,7 @@ export function exceptionRows(
       .filter(({ status, few }) => status !== 'undefined' && few === undefined)
       .map((judgement) => ({
         status: judgement.status,
-        severity: severityOf(judgement, targets[judgement.target]?.target ?? null),
+        severity: computeSeverity(judgement, targets[judgement.target]?.target ?? null),
       }))
       .sort((one, other) => bySeverity(one.severity, other.severity));
     if (first !== undefined) found.push({ row, ...first });

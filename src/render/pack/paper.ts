@@ -22,5 +22,5 @@ const LETTER_REGIONS: ReadonlySet<string> = new Set([
  * The paper of a locale's region; A4 without a region.
  * @param locale BCP 47
  */
-export const paperOf = (locale: string): Paper =>
+export const selectPaper = (locale: string): Paper =>
   LETTER_REGIONS.has(new Intl.Locale(locale).region ?? '') ? 'letter' : 'a4';

@@ -1,7 +1,7 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { ComparisonKind } from '../../definitions/schema/comparison.ts';
 import type { MetricGroup, Table } from '../../fetch/dataset.ts';
-import { betterOf } from '../figures/better.ts';
+import { findBetter } from '../figures/better.ts';
 import { judgedChange, withCases } from '../figures/change-text.ts';
 import { type ViewColumn, valueColumns } from '../figures/columns.ts';
 import { fewText, isFewChange } from '../figures/few.ts';
@@ -10,7 +10,7 @@ import { formatTarget, unitLabel } from '../figures/format-value.ts';
 import { changeIn, numberOrNull, type Quantity } from '../figures/quantity.ts';
 import { figureScope } from '../figures/scope.ts';
 import { packStatus } from '../figures/status-text.ts';
-import { distinguishingSections, type TotalFigure, totalFigure, totalsOf } from '../figures/total-figures.ts';
+import { distinguishingSections, findTotals, type TotalFigure, totalFigure } from '../figures/total-figures.ts';
 import type { ComparedFigure, PackFigure, Scorecard, ScorecardHeadings, ScorecardRow } from './pack.ts';
 import { type PackContext, packFigure } from './pack-context.ts';
 import { periodHeadings } from './period-headings.ts';
@@ -36,7 +36,7 @@ function comparedFigure(
   const compared = figures.compare?.[kind];
   const { value, kind: changed } = changeIn(source, figures.values, compared);
   const few = fewText(context.dataset, source, compared?.values[source.name], compared?.cases);
-  const better = betterOf(context.dataset, table, source.name);
+  const better = findBetter(context.dataset, table, source.name);
   const { text, tone, before, change } = judgedChange(
     view,
     figures,
@@ -118,7 +118,7 @@ function scorecardRow(
   };
 }
 
-function headingsOf(
+function buildHeadings(
   tables: readonly Table[],
   { comparisons, toDate }: SharedColumns,
   rows: readonly ScorecardRow[],
@@ -157,9 +157,9 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
     toDate: tables.find(({ toDate }) => toDate !== undefined)?.toDate?.unit,
   };
   // A scorecard may be far from its section's facts, so it also names filters that all sections share.
-  const scopeOf = ({ table }: TotalFigure): string =>
+  const formatScope = ({ table }: TotalFigure): string =>
     figureScope(context.dataset, table, context.locale, TOTALS, new Set());
-  const scopes = new Set(figures.map(scopeOf));
+  const scopes = new Set(figures.map(formatScope));
   const [firstScope = ''] = scopes;
   const scope = scopes.size === 1 ? firstScope : '';
   const sections = distinguishingSections(figures);
@@ -173,7 +173,7 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
         {
           // A metric in two groups of one section is the same figure.
           section: tables.length > 1 ? (sectionOf.get(figure) ?? []) : [],
-          scope: scope === '' ? scopeOf(figure) : '',
+          scope: scope === '' ? formatScope(figure) : '',
         },
         context,
       ),
@@ -183,7 +183,7 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
   const granularity = tables.find(({ trend }) => trend !== undefined)?.trend?.granularity;
   return {
     scope,
-    headings: headingsOf(tables, shared, rows, context),
+    headings: buildHeadings(tables, shared, rows, context),
     comparisons: shared.comparisons,
     ...(shared.toDate === undefined ? {} : { toDate: shared.toDate }),
     hasTargets: rows.some(({ target }) => target !== undefined),
@@ -197,7 +197,7 @@ export function buildScorecard(groups: readonly FigureGroup[], context: PackCont
 export function sectionScorecard(table: Table, context: PackContext): Scorecard {
   const { dataset, locale } = context;
   // Without a row every figure is undefined, but each metric still has its row.
-  const figures = totalsOf(table) ?? { values: {} };
+  const figures = findTotals(table) ?? { values: {} };
   const all = valueColumns(context.columnsOf(table)).map((view) => totalFigure(dataset, table, figures, view, locale));
   const groups: readonly MetricGroup[] = table.layout?.kind === 'scorecard' ? table.layout.groups : [];
   const grouped = new Set(groups.flatMap(({ metrics }) => metrics));

@@ -1,6 +1,6 @@
 import { isolateBidi } from '../../base/text/bidi.ts';
 import type { Granularity } from '../../contract/report.ts';
-import { chartAsked } from '../../definitions/schema/chart.ts';
+import { normalizeChart } from '../../definitions/schema/chart.ts';
 import type { Better } from '../../definitions/schema/targets.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
 import { lacksCurrentCounts } from '../../fetch/notes.ts';
@@ -10,7 +10,7 @@ import { buildChart } from '../charts/chart.ts';
 import { isBetterMeant } from '../figures/better.ts';
 import { isTransposed, totalsDiffer, type ViewColumn } from '../figures/columns.ts';
 import { formatTarget } from '../figures/format-value.ts';
-import { totalsOf } from '../figures/total-figures.ts';
+import { findTotals } from '../figures/total-figures.ts';
 import { incompleteNoteText, legendNotes, tableFacts, tableNotes } from '../table-notes.ts';
 import { columnBlocks, isTransposedOnPages } from './blocks.ts';
 import { sectionCells } from './cells.ts';
@@ -23,7 +23,7 @@ import { sectionScorecard } from './scorecard.ts';
 import { trendPanels } from './trends/trend-panels.ts';
 
 /** Splits a text at empty lines. Line breaks inside a paragraph become spaces. */
-const paragraphsOf = (text: string): string[] =>
+const splitParagraphs = (text: string): string[] =>
   text
     .split(/\n\s*\n/)
     .map((part) => part.replace(/\s+/g, ' ').trim())
@@ -97,14 +97,14 @@ function sectionHead(
     printed: table.print !== false,
     ...(chart === undefined || table.chart === undefined
       ? {}
-      : { chart: { chart, place: chartAsked(table.chart).place ?? 'above' } }),
+      : { chart: { chart, place: normalizeChart(table.chart).place ?? 'above' } }),
   };
 }
 
 function textSection(table: Table, context: PackContext, { comments }: Remarks): PackSection {
   const { dataset, words } = context;
   // A text section that the first page shows does not repeat the headlines.
-  const paragraphs = table.description === undefined ? (dataset.headlines ?? []) : paragraphsOf(table.description);
+  const paragraphs = table.description === undefined ? (dataset.headlines ?? []) : splitParagraphs(table.description);
   const { description: _, ...head } = sectionHead(
     table,
     context,
@@ -165,7 +165,7 @@ function tableSection(table: Table, context: PackContext, remarks: Remarks): Pac
     blocks: columnBlocks(table, context),
     transposed,
     transposedOnPages: !transposed && isTransposedOnPages(table, columns),
-    ...(transposed && !differ && totalsOf(table) !== undefined && table.granularity === null
+    ...(transposed && !differ && findTotals(table) !== undefined && table.granularity === null
       ? { scorecard: sectionScorecard(table, context) }
       : {}),
   };

@@ -4,7 +4,7 @@ import { iterateRows, wrongFigures } from '../../fetch/rows.ts';
 import { shownFigures } from '../figures/change-text.ts';
 import { valueColumns } from '../figures/columns.ts';
 import { isFewChange } from '../figures/few.ts';
-import { headlineFigures, likeDays, sectionFigures } from '../figures/headline-figures.ts';
+import { findComparableDays, headlineFigures, sectionFigures } from '../figures/headline-figures.ts';
 import {
   buildHeadlines,
   byImportance,
@@ -14,7 +14,7 @@ import {
   isBehind,
 } from '../figures/headlines.ts';
 import { changeIn } from '../figures/quantity.ts';
-import { besideFigures } from './cells.ts';
+import { buildFigureContexts } from './cells.ts';
 import type { Attention } from './pack.ts';
 import type { PackContext } from './pack-context.ts';
 
@@ -51,8 +51,8 @@ export function packSentences(context: PackContext): PackSentences {
     const own = sectionFigures(dataset, table, locale, calendar)
       .filter(({ place }) => place !== 'own')
       .map((figure) => ({ ...figure, place: 'own' as const }));
-    const firstOf = (figures: typeof own) => buildHeadlines(figures, dataset.headlineMetrics, locale)[0];
-    const first = firstOf(own.filter(isBehind)) ?? largestMover(table, context) ?? firstOf(own);
+    const buildFirst = (figures: typeof own) => buildHeadlines(figures, dataset.headlineMetrics, locale)[0];
+    const first = buildFirst(own.filter(isBehind)) ?? largestMover(table, context) ?? buildFirst(own);
     if (first !== undefined) takeaways.set(table.id, first);
   }
   return { attention: attentionTo(headlineFigures(dataset, locale, calendar), locale), takeaways };
@@ -68,7 +68,7 @@ function largestMover(table: Table, context: PackContext): string | undefined {
   const { small, headlineMetrics } = dataset;
   const { comparisons, granularity, layout } = table;
   const [comparison] = comparisons;
-  const days = likeDays(table, calendar);
+  const days = findComparableDays(table, calendar);
   const columns = context.columnsOf(table);
   const keys = columns.filter(({ source }) => source.kind === 'dimension');
   // Without rules for few cases, as in figures of an older version, nothing tells a large change from chance.
@@ -77,7 +77,7 @@ function largestMover(table: Table, context: PackContext): string | undefined {
   const { kind } = comparison;
   const metrics = valueColumns(columns);
   const wrong = wrongFigures(table);
-  const { judgements, besideOf } = besideFigures(context, table);
+  const { judgements, besideOf: getFigureContext } = buildFigureContexts(context, table);
   for (const view of headlineMetrics?.flatMap((id) => metrics.filter(({ source }) => source.name === id)) ?? metrics) {
     const { source } = view;
     const { name, unit } = source;
@@ -94,7 +94,7 @@ function largestMover(table: Table, context: PackContext): string | undefined {
     // A single group cannot have changed more or less than others.
     if (moves.length < 2 || largest === undefined || largest.size === 0) continue;
     const { row, change, before } = largest;
-    const shown = shownFigures(view, row, besideOf(view, judgements.get(name)?.ofRow(row)), locale);
+    const shown = shownFigures(view, row, getFigureContext(view, judgements.get(name)?.ofRow(row)), locale);
     const { direction, size } = shown.changeFrom(before, change);
     const difference = change.kind === 'relative' ? shown.differenceFrom(before) : size;
     if (direction === null || difference === undefined) continue;

@@ -65,7 +65,7 @@ export function summaryNotes(sections: readonly PackSection[], summary: Pack['su
  * first page.
  * @param scorecard id of the summary's section
  */
-export function remarksOf(sections: readonly PackSection[], scorecard: string | undefined): PackText[] {
+export function selectRemarks(sections: readonly PackSection[], scorecard: string | undefined): PackText[] {
   const from = sections.findIndex(({ table }) => table.id === scorecard) + 1;
   const remarks: PackText[] = [];
   let characters = 0;

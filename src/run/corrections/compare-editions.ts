@@ -1,5 +1,5 @@
 import type { FigureChange, Status } from '../../fetch/dataset.ts';
-import { statusOf } from '../../render/figures/judge.ts';
+import { judgeFigure } from '../../render/figures/judge.ts';
 import type { Boundary, EditionFigures, EditionSection } from './edition-figures.ts';
 
 /** A figure that differs. In a report with `split`, it names its pack's value. */
@@ -51,7 +51,7 @@ const boundaryKey = ({ section, metric, bucket, group }: Boundary): string =>
   keyOf(section, metric, bucket, group && [group.dimension, group.value]);
 
 /** A row's dimensions in the form that figures use. */
-function groupsOf(dimensions: readonly string[], { group }: EditionRow): Pick<FigureChange, 'group' | 'within'> {
+function buildGroups(dimensions: readonly string[], { group }: EditionRow): Pick<FigureChange, 'group' | 'within'> {
   const [first, second] = dimensions.map((dimension, index) => ({ dimension, value: group[index] ?? '' }));
   return { group: first ?? null, ...(second === undefined ? {} : { within: second }) };
 }
@@ -70,7 +70,7 @@ interface SectionFigures {
 
 const TOTALS = 'totals';
 
-function figuresOf({ rows, totals, metrics, dimensions }: EditionSection): SectionFigures {
+function collectFigures({ rows, totals, metrics, dimensions }: EditionSection): SectionFigures {
   const figures = new Map<string, SectionFigure>();
   const keys = new Set<string>();
   const add = (
@@ -87,7 +87,7 @@ function figuresOf({ rows, totals, metrics, dimensions }: EditionSection): Secti
   if (totals !== null) add(totals, { bucket: null, group: null }, TOTALS);
   for (const row of rows) {
     const { bucket, group, values } = row;
-    add(values, { bucket, ...groupsOf(dimensions, row) }, keyOf(bucket, group));
+    add(values, { bucket, ...buildGroups(dimensions, row) }, keyOf(bucket, group));
   }
   return { values: figures, rows: keys };
 }
@@ -145,7 +145,7 @@ function compareSections(
   boundaries: ReadonlyMap<string, Boundary>,
   materiality: number,
 ): readonly Difference[] {
-  const [old, current] = [figuresOf(before), figuresOf(now)];
+  const [old, current] = [collectFigures(before), collectFigures(now)];
   const units = new Map(now.metrics.map(({ name, unit }) => [name, unit]));
   const known = new Set(before.metrics.map(({ name }) => name));
   const allRows = !before.capped && !now.capped && before.dimensions.join() === now.dimensions.join();
@@ -171,7 +171,7 @@ function compareSections(
       within === undefined
         ? boundaries.get(keyOf(before.id, metric, bucket, group && [group.dimension, group.value]))
         : undefined;
-    const statuses = boundary && statusesOf(was, is, boundary);
+    const statuses = boundary && judgeStatuses(was, is, boundary);
     differences.push({
       change: {
         section: before.id,
@@ -189,11 +189,11 @@ function compareSections(
   return differences;
 }
 
-const statusesOf = (
+const judgeStatuses = (
   before: number | null,
   after: number | null,
   boundary: Boundary,
 ): { readonly statusBefore: Status; readonly statusAfter: Status } => ({
-  statusBefore: statusOf(before, boundary),
-  statusAfter: statusOf(after, boundary),
+  statusBefore: judgeFigure(before, boundary),
+  statusAfter: judgeFigure(after, boundary),
 });

@@ -88,7 +88,7 @@ function isStable({ name, kind, provisional, replacedBy }: Column, { notes }: Ta
   return !notes.some(({ message }) => message.id === 'replaced' && message.of.to.id === name);
 }
 
-const dimensionsOf = ({ columns }: Table): string[] =>
+const collectDimensions = ({ columns }: Table): string[] =>
   columns.filter(({ kind }) => kind === 'dimension').map(({ name }) => name);
 
 const pick = (values: Row['values'] | MetricValues, metrics: readonly Column[]): Record<string, number | null> =>
@@ -104,13 +104,13 @@ const pick = (values: Row['values'] | MetricValues, metrics: readonly Column[]):
  * running periods, partial buckets, incomplete tables, and deprecated or replaced metrics. Undefined if nothing is
  * left.
  */
-function sectionOf(table: Table, limited: boolean): EditionSection | undefined {
+function buildSection(table: Table, limited: boolean): EditionSection | undefined {
   const { id, title, columns, granularity, rows, totals, notes, current, readings, range, running } = table;
   if (current || readings !== undefined || range === null || notes.some(({ incomplete }) => incomplete))
     return undefined;
   const metrics = columns.filter((column) => isStable(column, table));
   if (metrics.length === 0) return undefined;
-  const dimensions = dimensionsOf(table);
+  const dimensions = collectDimensions(table);
   const kept: EditionSection['rows'][number][] = [];
   const open = new Set<string | null>();
   let tooMany = 'path' in rows;
@@ -148,11 +148,14 @@ export const editionSections = (
 ): EditionSection[] =>
   tables.flatMap((table) => {
     const limited = sections.some(({ id, limit }) => id === table.id && limit !== undefined);
-    return sectionOf(table, limited) ?? [];
+    return buildSection(table, limited) ?? [];
   });
 
 /** The targets and limits by which the figures of a dataset were judged. */
-export const boundariesOf = ({ judgements = [], targets = [] }: Pick<Dataset, 'judgements' | 'targets'>): Boundary[] =>
+export const collectBoundaries = ({
+  judgements = [],
+  targets = [],
+}: Pick<Dataset, 'judgements' | 'targets'>): Boundary[] =>
   judgements.flatMap(({ section, metric, bucket, group, target: index }) => {
     const held = targets[index];
     if (held === undefined || held.target === null) return [];

@@ -1,5 +1,5 @@
 import { approvers, isInvolved } from '../../definitions/people.ts';
-import { barredText, candidates, involvedIn, isBarred, sharesSeat, typistsIn, voterOf } from './delegations.ts';
+import { barredText, candidates, findVoter, involvedIn, isBarred, sharesVote, typistsIn } from './delegations.ts';
 import type { LoadedReview } from './load-review.ts';
 import type { ReviewEvent } from './review-event.ts';
 import type { ReviewState, Voter } from './review-state.ts';
@@ -35,7 +35,7 @@ export function proposedRecipients({ events, inputs, state }: Known): readonly P
     // Judges each event only by the events before it.
     const known = { events: events.slice(0, before), inputs, state: stateAt(state, event) };
     if (admissionRefusal(proposal, event, known, event.admitted) !== null) continue;
-    const voter = voterOf(event.by, event.at, known.state, inputs) ?? event.by;
+    const voter = findVoter(event.by, event.at, known.state, inputs) ?? event.by;
     const approvals = event.admitted ? [...proposal.approvals, voter] : proposal.approvals;
     const reached = approvals.length >= inputs.approval.need ? 'approved' : 'waiting';
     found[index] = { ...proposal, approvals, state: event.admitted ? reached : 'rejected' };
@@ -60,13 +60,13 @@ export function admissionRefusal(
   admitted: boolean,
 ): string | null {
   if (inputs?.approval === undefined) return 'The report needs no approval.';
-  const voter = voterOf(by, at, state, inputs);
+  const voter = findVoter(by, at, state, inputs);
   if (voter === undefined) {
     const names = approvers(inputs.approval.by, inputs.people).map(({ name }) => name);
     return `Only these people may approve it: ${names.join(', ')}.`;
   }
   if (!admitted) return null;
-  if (approvals.some((given) => sharesSeat(voter, given, inputs)))
+  if (approvals.some((given) => sharesVote(voter, given, inputs)))
     return 'You, your deputy or the approver whose deputy you are has already approved it.';
   const hasTyped = voter.for !== undefined && isInvolved(voter, { authors: typistsIn(events) }, inputs.people);
   if (hasTyped || isBarred(voter, { authors: [typist] }, inputs)) return barredText(voter, 'added a recipient');

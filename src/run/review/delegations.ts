@@ -1,4 +1,4 @@
-import { approverOf, approvers, type Involved, isInvolved } from '../../definitions/people.ts';
+import { approvers, findApproverId, type Involved, isInvolved } from '../../definitions/people.ts';
 import type { NewReviewEvent, ReviewActor, ReviewEvent } from './review-event.ts';
 import type { ReviewInputs } from './review-inputs.ts';
 import type { Delegation, ReviewState, Voter } from './review-state.ts';
@@ -24,22 +24,26 @@ export const activeDelegations = (delegations: readonly Delegation[], at: number
  * Who approves when this person does: the person, or the person as a deputy. Undefined if they may not approve. Ignores
  * what they have written.
  */
-export function voterOf(
+export function findVoter(
   by: ReviewActor,
   at: number,
   { delegations }: Pick<Progress, 'delegations'>,
   { approval, people }: ReviewInputs,
 ): Voter | undefined {
   if (approval === undefined) return undefined;
-  if (approverOf(by, approval.by, people) !== undefined) return by;
+  if (findApproverId(by, approval.by, people) !== undefined) return by;
   const found = activeDelegations(delegations, at).find(({ to }) => to.id === by.person);
   return found && { ...by, for: found.from };
 }
 
 /** Whether two votes use the same seat, or come from the same person. */
-export function sharesSeat(voter: Voter, other: Voter, { approval, people }: ReviewInputs): boolean {
-  const seatOf = (each: Voter) => each.for?.id ?? approverOf(each, approval?.by ?? [], people);
-  return voter.principal === other.principal || voter.person === other.person || seatOf(voter) === seatOf(other);
+export function sharesVote(voter: Voter, other: Voter, { approval, people }: ReviewInputs): boolean {
+  const findVotingApprover = (each: Voter) => each.for?.id ?? findApproverId(each, approval?.by ?? [], people);
+  return (
+    voter.principal === other.principal ||
+    voter.person === other.person ||
+    findVotingApprover(voter) === findVotingApprover(other)
+  );
 }
 
 export const involvedIn = (
@@ -103,10 +107,10 @@ export function delegationRefusal(
     return `Only approvers can have deputies: ${named.map(({ name }) => name).join(', ')}. A deputy cannot name another one.`;
   }
   const may =
-    approverOf(by, approval.by, people) === from ||
+    findApproverId(by, approval.by, people) === from ||
     // A deputy cannot delegate.
-    (approverOf(by, approval.may_delegate ?? [], people) !== undefined &&
-      voterOf(by, at, before, inputs)?.for === undefined);
+    (findApproverId(by, approval.may_delegate ?? [], people) !== undefined &&
+      findVoter(by, at, before, inputs)?.for === undefined);
   if (!may) return `Only ${approver.name} and the people in approval.may_delegate of the report may name a deputy.`;
   const [deputy] = Object.hasOwn(people, to) ? approvers([to], people) : [];
   if (deputy?.canSignIn !== true) {
@@ -123,10 +127,10 @@ export function delegationRefusal(
 }
 
 /** The delegation that an event makes. Call it only for an event that counts. */
-export function delegationOf(
+export function buildDelegation(
   { type: _, from, to, ...event }: Extract<ReviewEvent, { type: 'delegate' }>,
   { people }: ReviewInputs,
 ): Delegation {
-  const nameOf = (entry: string): Named => ({ id: entry, name: approvers([entry], people)[0]?.name ?? entry });
-  return { ...event, from: nameOf(from), to: nameOf(to) };
+  const toNamed = (entry: string): Named => ({ id: entry, name: approvers([entry], people)[0]?.name ?? entry });
+  return { ...event, from: toNamed(from), to: toNamed(to) };
 }

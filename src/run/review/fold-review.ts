@@ -1,6 +1,6 @@
 import { sha256 } from '../../base/sha256.ts';
 import { canonicalJson } from '../../plan/requests/call.ts';
-import { delegationOf, delegationRefusal, involvedIn, isBarred, sharesSeat, voterOf } from './delegations.ts';
+import { buildDelegation, delegationRefusal, findVoter, involvedIn, isBarred, sharesVote } from './delegations.ts';
 import type { ReviewActor, ReviewEvent } from './review-event.ts';
 import type { ReviewInputs } from './review-inputs.ts';
 import { commentKey, type ReviewComment, type ReviewPhase, type ReviewState, type Voter } from './review-state.ts';
@@ -52,7 +52,7 @@ export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs
   events.forEach((event, index) => {
     if (event.type === 'delegate') progress = withDelegation(progress, event, events.slice(0, index), inputs);
     else progress = index < last ? followHistory(progress, event) : follow(progress, event, inputs);
-    const next = index < last ? (progress.ended ?? 'figures') : phaseOf(progress, inputs);
+    const next = index < last ? (progress.ended ?? 'figures') : determinePhase(progress, inputs);
     if (next !== phase) since = next === 'figures' ? null : event.at;
     phase = next;
   });
@@ -61,7 +61,7 @@ export function reviewState(events: readonly ReviewEvent[], inputs: ReviewInputs
     seq: events.at(-1)?.seq ?? 0,
     phase,
     figures: progress.figures,
-    content: contentOf(progress, inputs),
+    content: hashContent(progress, inputs),
     comments,
     missingComments: missingComments(progress, inputs),
     approvals: progress.approvals,
@@ -87,7 +87,7 @@ function withDelegation(
 ): Progress {
   const before = { ...progress, authors: authorsIn(progress), events };
   if (inputs === undefined || delegationRefusal(event, before, inputs) !== null) return progress;
-  return { ...progress, delegations: [...progress.delegations, delegationOf(event, inputs)] };
+  return { ...progress, delegations: [...progress.delegations, buildDelegation(event, inputs)] };
 }
 
 function follow(
@@ -111,7 +111,7 @@ function follow(
       return { ...progress, ended: 'cancelled' };
   }
   // All remaining events name the content that they decide on.
-  if (inputs === undefined || event.content !== contentOf(progress, inputs)) return progress;
+  if (inputs === undefined || event.content !== hashContent(progress, inputs)) return progress;
   switch (event.type) {
     case 'release':
       return { ...progress, released: true };
@@ -123,10 +123,11 @@ function follow(
       return { ...progress, approvals: [...progress.approvals, approval] };
     }
     case 'reject':
-      if (inputs.approval !== undefined && voterOf(event.by, event.at, progress, inputs) === undefined) return progress;
+      if (inputs.approval !== undefined && findVoter(event.by, event.at, progress, inputs) === undefined)
+        return progress;
       return event.refetch ? { ...progress, figures: null, ...undecided } : { ...progress, ended: 'rejected' };
     case 'seal':
-      return phaseOf(progress, inputs) === 'ready' ? { ...progress, ended: 'sealed' } : progress;
+      return determinePhase(progress, inputs) === 'ready' ? { ...progress, ended: 'sealed' } : progress;
   }
 }
 
@@ -155,11 +156,11 @@ function countedVoter(
   { by, at }: Extract<ReviewEvent, { type: 'approve' }>,
   inputs: ReviewInputs,
 ): Voter | undefined {
-  const voter = voterOf(by, at, progress, inputs);
+  const voter = findVoter(by, at, progress, inputs);
   if (voter === undefined || isBarred(voter, involvedIn({ authors: authorsIn(progress) }, inputs), inputs))
     return undefined;
   // An approver counts once, however they signed in. An approver and their deputy count once together.
-  return progress.approvals.some((given) => sharesSeat(voter, given.by, inputs)) ? undefined : voter;
+  return progress.approvals.some((given) => sharesVote(voter, given.by, inputs)) ? undefined : voter;
 }
 
 const authorsIn = ({ authors }: Progress): readonly ReviewActor[] => [...authors.values()].flat();
@@ -191,7 +192,7 @@ const contentHash = (figures: string, comments: readonly ReviewComment[]): strin
     }),
   );
 
-const contentOf = (progress: Progress, inputs: ReviewInputs | undefined): string | null =>
+const hashContent = (progress: Progress, inputs: ReviewInputs | undefined): string | null =>
   progress.figures === null ? null : contentHash(progress.figures, commentsInOrder(progress, inputs));
 
 const missingComments = (progress: Progress, inputs: ReviewInputs | undefined): readonly string[] =>
@@ -209,7 +210,7 @@ const missingComments = (progress: Progress, inputs: ReviewInputs | undefined): 
  * The phase of the review. The checks follow the order of a run: `send_if`, required comments, `on_incomplete`,
  * approval, delivery.
  */
-function phaseOf(progress: Progress, inputs: ReviewInputs | undefined): ReviewPhase {
+function determinePhase(progress: Progress, inputs: ReviewInputs | undefined): ReviewPhase {
   const { figures, ended, approvals, released } = progress;
   if (ended !== null) return ended;
   if (figures === null || inputs === undefined) return 'figures';

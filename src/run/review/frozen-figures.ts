@@ -18,7 +18,7 @@ import {
 } from '../split/frozen-split.ts';
 import type { RenderFile } from './frozen-templates.ts';
 import { figuresFile, type Reviews } from './load-review.ts';
-import { type OpenReview, openReviewSchema, orderOf } from './open-review.ts';
+import { type OpenReview, openReviewSchema, toRunOrder } from './open-review.ts';
 import type { ReviewInputs } from './review-inputs.ts';
 
 /** Everything besides the figures from which a run's files are made. */
@@ -79,7 +79,7 @@ export async function storeFigures(reviews: Reviews, run: RunRef, frozen: Frozen
   };
   const renderFiles = files.map(({ path }, index) => ({ path, name: `render/${String(index).padStart(4, '0')}` }));
   const packs = split === undefined ? {} : { split };
-  const inputs = { docket, madeAt, conditions, renderFiles, ...packs, order: orderOf(order), definition, settings };
+  const inputs = { docket, madeAt, conditions, renderFiles, ...packs, order: toRunOrder(order), definition, settings };
   const write = async (put: (name: string, bytes: string | Uint8Array) => Promise<void>): Promise<void> => {
     await put('dataset.json', JSON.stringify(await storeRows(dataset, put)));
     for (const [index, pack] of (frozen.split?.packs ?? []).entries()) {

@@ -34,10 +34,10 @@ export const openReviewSchema: z.ZodType<OpenReview> = z.object({
 
 /** Makes the text for `ReviewArchive.open`. */
 export const openReviewText = ({ order, definition, settings }: OpenReview): string =>
-  JSON.stringify({ order: orderOf(order), definition, settings } satisfies OpenReview);
+  JSON.stringify({ order: toRunOrder(order), definition, settings } satisfies OpenReview);
 
 /** Only the order: a record has more fields, which change. */
-export const orderOf = (order: RunOrder): RunOrder => ({
+export const toRunOrder = (order: RunOrder): RunOrder => ({
   id: order.id,
   org: order.org,
   report: order.report,

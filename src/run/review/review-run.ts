@@ -14,7 +14,7 @@ import { isSplit, type ReviewedFigures, runDataset } from '../split/frozen-split
 import { type FiguresReader, type Frozen, type FrozenInputs, openFigures, storeFigures } from './frozen-figures.ts';
 import { currentPaths, type RenderFile, readRenderFiles } from './frozen-templates.ts';
 import { type LoadedReview, loadReview, type Reviews } from './load-review.ts';
-import { openReviewText, orderOf } from './open-review.ts';
+import { openReviewText, toRunOrder } from './open-review.ts';
 import { publishReviewed, reviewedManifest } from './render-reviewed.ts';
 import type { NewReviewEvent } from './review-event.ts';
 import { createReviewInputs } from './review-inputs.ts';
@@ -81,7 +81,7 @@ export async function reviewRun(
      * Repairs a frozen template that cannot be used. Nobody has seen a result of it, so once the current template is
      * fixed, it is used instead.
      */
-    const unlessMended = async <T>(render: Promise<T>): Promise<T | 'mended'> => {
+    const withTemplateRepair = async <T>(render: Promise<T>): Promise<T | 'replaced'> => {
       try {
         return await render;
       } catch (error) {
@@ -90,15 +90,15 @@ export async function reviewRun(
         const files = await changedRenderFiles(figures, context, ports);
         if (files === undefined) throw error;
         await storeAgain(files);
-        return 'mended';
+        return 'replaced';
       }
     };
     const frozen = { figures, hash, content, state };
     if (phase === 'sealed') {
-      const published = await unlessMended(
+      const published = await withTemplateRepair(
         inStagedFolder(order, ports, (folder) => publishReviewed(frozen, folder, order, context, ports)),
       );
-      if (published === 'mended') continue;
+      if (published === 'replaced') continue;
       return done({ kind: 'published', published });
     }
     if (phase === 'ready') {
@@ -107,8 +107,8 @@ export async function reviewRun(
       await append(order, review, { type: 'seal', content }, ports, reviews);
       continue;
     }
-    const manifest = await unlessMended(reviewedManifest(frozen, order, context, ports, reviews));
-    if (manifest === 'mended') continue;
+    const manifest = await withTemplateRepair(reviewedManifest(frozen, order, context, ports, reviews));
+    if (manifest === 'replaced') continue;
     const waiting = phase === 'approval' ? 'awaiting_approval' : 'held';
     const error = waitingError(review, manifest.incomplete);
     const progress = { seq: state.seq, phase, content };
@@ -278,5 +278,5 @@ async function freezeAgain(
     definition,
     settings,
   };
-  return storeFigures(reviews, order, { ...frozen, order: orderOf(order) }, folder);
+  return storeFigures(reviews, order, { ...frozen, order: toRunOrder(order) }, folder);
 }

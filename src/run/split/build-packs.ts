@@ -10,8 +10,8 @@ import type { Dataset } from '../../fetch/dataset.ts';
 import type { RunMail } from '../../render/artifact.ts';
 import type { Rendered } from '../../render/renderer.ts';
 import { storeEditionFigures } from '../corrections/corrected-edition.ts';
-import { boundariesOf, editionSections, type PackEdition } from '../corrections/edition-figures.ts';
-import { localeOf } from '../judged-dataset.ts';
+import { collectBoundaries, editionSections, type PackEdition } from '../corrections/edition-figures.ts';
+import { resolveLocale } from '../judged-dataset.ts';
 import { decideDeliveries, type RenderInput, renderRun, renderUnmarked } from '../render-stage.ts';
 import { currentPaths } from '../review/frozen-templates.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
@@ -45,7 +45,7 @@ export const buildPacks = (order: RunOrder, context: RunContext, ports: RunPorts
     const fetched = await fetchSplitFigures(order, context, ports, folder);
     if (fetched.kind !== 'done') return fetched;
     const { figures, secrets } = fetched.value;
-    const printed = (dataset: Dataset) => ports.annotate?.(dataset, localeOf(context)) ?? dataset;
+    const printed = (dataset: Dataset) => ports.annotate?.(dataset, resolveLocale(context)) ?? dataset;
     const input = { folder, secrets, madeAt: ports.clock.now(), printed };
     const rendered = await renderPacks(figures, input, order, context, ports);
     return done(await publishPacks(rendered, folder, order, context, ports));
@@ -73,7 +73,7 @@ export async function renderPacks(
       editions.push({ value: desk.value, ...made.figures() });
   }
   const manifest = runManifest({ order, context, figures, records, files, input }, ports);
-  return { manifest, artifacts: files, mail: runMail(manifest, localeOf(context)), editions };
+  return { manifest, artifacts: files, mail: runMail(manifest, resolveLocale(context)), editions };
 }
 
 /** Publishes rendered packs with their manifest in one atomic step. */
@@ -144,7 +144,7 @@ async function renderPack(
     ...(review === undefined ? {} : { review: { ...review, comments: [] } }),
   };
   const { sections } = context.definition;
-  const edition = () => ({ sections: editionSections(judged, sections), boundaries: boundariesOf(judged) });
+  const edition = () => ({ sections: editionSections(judged, sections), boundaries: collectBoundaries(judged) });
   return { manifest, files: [...files, ...(unmarked?.files ?? [])], figures: edition };
 }
 
@@ -173,13 +173,13 @@ function runManifest({ order, context, figures, records, files, input }: RunPart
     recipients: [...new Set([...fixed, ...packs.flatMap(({ recipients }) => recipients)])],
     packs: records,
     ...(unassigned.length === 0 ? {} : { unassigned }),
-    ...correctsOf(order, packs),
+    ...combineCorrects(order, packs),
     ...(input.review === undefined ? {} : { review: input.review }),
   };
 }
 
 /** For a corrected edition: the corrections of all its packs together. */
-function correctsOf({ corrects: run }: RunOrder, packs: readonly Manifest[]): Pick<Manifest, 'corrects'> {
+function combineCorrects({ corrects: run }: RunOrder, packs: readonly Manifest[]): Pick<Manifest, 'corrects'> {
   const all = packs.flatMap(({ corrects }) => corrects ?? []);
   const [first] = all;
   if (run === undefined || first === undefined) return {};

@@ -3,7 +3,7 @@ import { withComments } from '../../render/figures/comments/printed-comments.ts'
 import { compareEditions } from '../corrections/compare-editions.ts';
 import { findReplaced, MAX_AUTOMATIC_EDITIONS, markRepeated } from '../corrections/corrected-edition.ts';
 import { editionSections } from '../corrections/edition-figures.ts';
-import { localeOf } from '../judged-dataset.ts';
+import { resolveLocale } from '../judged-dataset.ts';
 import type { RunContext, RunPorts } from '../run-context.ts';
 import type { RunOrder } from '../run-record.ts';
 import type { PackFigures, SplitFigures } from './frozen-split.ts';
@@ -56,7 +56,7 @@ export async function correctedPacks(
     };
     const typed = byHand?.comment === undefined ? [] : [byHand.comment];
     const dataset = async (folder?: string) =>
-      withComments({ ...(await read(folder)), correction }, typed, localeOf(context));
+      withComments({ ...(await read(folder)), correction }, typed, resolveLocale(context));
     compared.push({ pack: { desk, dataset }, isChanged: material > 0, isOpen: unmarked.length > 0 });
   }
   const isRedefined = before?.digest !== order.digest || byHand?.comment !== undefined;

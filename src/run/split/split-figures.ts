@@ -3,7 +3,7 @@ import { done, type Outcome } from '../../base/outcome.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { type Desk, type SplitSettings, splitRecipients } from '../../definitions/schema/split.ts';
-import { deskDefinition, deskOf, deskRecipients, deskTargets } from '../../definitions/split.ts';
+import { buildDesk, deskDefinition, deskRecipients, deskTargets } from '../../definitions/split.ts';
 import { discardRefused } from '../../fetch/call-runner.ts';
 import { withoutCurrentCounts } from '../../fetch/current-counts.ts';
 import type { Dataset, Table } from '../../fetch/dataset.ts';
@@ -61,11 +61,11 @@ export function packContext(context: RunContext, desk: Desk): RunContext {
 /** plan → fetch, once for all values. */
 export async function fetchSplitFigures(
   order: RunOrder,
-  asked: RunContext,
+  givenContext: RunContext,
   ports: RunPorts,
   folder: string,
 ): Promise<Outcome<FetchedFigures>> {
-  const context = planContext(order, asked);
+  const context = planContext(order, givenContext);
   const { definition, settings, signal, observe } = context;
   const { split } = definition;
   if (split === undefined) throw new Error('The report has no split.');
@@ -112,7 +112,7 @@ export async function fetchSplitFigures(
   const packs = chosenPacks(plannedPacks(context, split, catalog, answers, order), order.value);
   const figures: SplitFigures = {
     packs: packs.map(({ desk, held, context: own }): PackFigures => {
-      const dataset = own && (() => datasetOf(own, desk, { answers, catalog, planOf }));
+      const dataset = own && (() => buildDataset(own, desk, { answers, catalog, planOf }));
       return { desk, held, dataset };
     }),
     unassigned: split.others !== 'skip' && valuesWithRows(answers).has(null) ? [nobodysRows(split, catalog)] : [],
@@ -123,13 +123,13 @@ export async function fetchSplitFigures(
   return corrected.kind === 'done' ? done({ figures: corrected.value, secrets }) : corrected;
 }
 
-const valuesOf = ({ by }: SplitSettings, { dimensions }: Catalog) =>
+const collectValues = ({ by }: SplitSettings, { dimensions }: Catalog) =>
   dimensions.find(({ id }) => id === by)?.values ?? [];
 
 /** The definition of any one value, because all values need the same calls. Throws `plan.invalid`. */
 function oneDefinition(definition: Definition, split: SplitSettings, catalog: Catalog): Definition {
-  const [first] = valuesOf(split, catalog);
-  if (first !== undefined) return deskDefinition(definition, deskOf(first.value, first.label));
+  const [first] = collectValues(split, catalog);
+  if (first !== undefined) return deskDefinition(definition, buildDesk(first.value, first.label));
   throw new DocketError('plan.invalid', `${definition.org}/${definition.report} cannot be split by ${split.by}.`, {
     expected: 'a dimension with values in the catalog',
     got: `"${split.by}"`,
@@ -147,18 +147,18 @@ function plannedPacks(
 ): readonly PlannedPack[] {
   const { definition } = context;
   const withRows = valuesWithRows(answers);
-  const listed = valuesOf(split, catalog);
+  const listed = collectValues(split, catalog);
   const known = listed.flatMap(({ value, label }): PlannedPack[] => {
     const isNamed = deskRecipients(definition, value) !== undefined;
     const isOther = !splitRecipients(split).has(value);
     // A correction goes to those who have the pack, whoever is named now.
     if (isOther && corrects === undefined && (split.others === 'skip' || !withRows.has(value))) return [];
-    const desk = deskOf(value, label);
+    const desk = buildDesk(value, label);
     const held = isNamed ? {} : { held: `split.to has nobody for "${label}". Its pack is created and not sent.` };
     return [{ desk, context: packContext(context, desk), ...held }];
   });
   const values = new Set(listed.map(({ value }) => value));
-  const unlisted = (value: string, why: string): PlannedPack => ({ desk: deskOf(value, value), held: why });
+  const unlisted = (value: string, why: string): PlannedPack => ({ desk: buildDesk(value, value), held: why });
   const missing = [...splitRecipients(split).keys()].filter((value) => !values.has(value));
   const others = [...withRows].filter(
     (value) => value !== null && !values.has(value) && !splitRecipients(split).has(value) && split.others !== 'skip',
@@ -189,7 +189,7 @@ const nobodysRows = ({ by }: SplitSettings, { dimensions }: Catalog): string =>
   `Some rows have no ${dimensions.find(({ id }) => id === by)?.label ?? by}: they are in no pack.`;
 
 /** slice → judge. Throws `run.incomplete` with `on_incomplete: fail`. */
-async function datasetOf(
+async function buildDataset(
   context: RunContext,
   { value }: Desk,
   { answers, catalog, planOf }: FetchedPacks,

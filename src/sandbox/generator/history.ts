@@ -99,20 +99,20 @@ function toFactTables(entities: Entities): FactTables {
 type Row = Readonly<Record<string, unknown>>;
 
 /** A cell that refers to a row of another table contains the row's number. */
-const cellOf = (value: unknown): number =>
+const toCell = (value: unknown): number =>
   Number(typeof value === 'object' && value !== null && 'row' in value ? value.row : value);
 
 /** Sorts rows by the first column of their table. */
 function sortRows<R extends Row>(name: TableName, rows: readonly R[]): R[] {
   const [first = ''] = Object.keys(COLUMNS[name]);
-  const keyed = rows.map((row) => ({ row, key: cellOf(row[first]) }));
+  const keyed = rows.map((row) => ({ row, key: toCell(row[first]) }));
   return keyed.sort((a, b) => a.key - b.key).map(({ row }) => row);
 }
 
 function toColumns<Name extends TableName>(name: Name, rows: readonly Row[]): Columns<Name> {
   const sorted = sortRows(name, rows);
   const columns = Object.entries(COLUMNS[name]).map(([column, Column]) => {
-    return [column, Column.from(sorted.map((row) => cellOf(row[column])))];
+    return [column, Column.from(sorted.map((row) => toCell(row[column])))];
   });
   return Object.fromEntries(columns);
 }

@@ -53,7 +53,7 @@ interface MetricRule<Table> extends MetricDescription {
   readonly key?: ColumnsOf<Table, Uint32Array>;
 }
 
-function columnOf<Column>(rows: object, name: string, kind: new () => Column): Column {
+function requireColumn<Column>(rows: object, name: string, kind: new () => Column): Column {
   const column: unknown = Reflect.get(rows, name);
   if (column instanceof kind) return column;
   throw new TypeError(`${name} is not a column of ${kind.name}`);
@@ -72,17 +72,17 @@ export function metricBuilder<Name extends TableName>(
       const [time_field, at] = rule.time;
       return {
         ...{ id, label, description, replaced, aggregation, time_field, dimensions, feature, table },
-        at: at && ((facts) => columnOf(facts[table], at, Float64Array)),
+        at: at && ((facts) => requireColumn(facts[table], at, Float64Array)),
         where: where && ((view) => where(view.history.facts[table], view)),
         part: part && ((view) => part(view.history.facts[table], view)),
         seconds:
           seconds &&
           (({ history }) => {
-            const from = columnOf(history.facts[table], seconds.from, Float64Array);
-            const to = columnOf(history.facts[table], seconds.to, Float64Array);
+            const from = requireColumn(history.facts[table], seconds.from, Float64Array);
+            const to = requireColumn(history.facts[table], seconds.to, Float64Array);
             return (row) => ((to[row] ?? NEVER) - (from[row] ?? 0)) / 1000;
           }),
-        key: key && ((facts) => columnOf(facts[table], key, Uint32Array)),
+        key: key && ((facts) => requireColumn(facts[table], key, Uint32Array)),
       };
     };
   return {

@@ -87,17 +87,17 @@ interface Groups {
 }
 
 /** The codes of a dimension: those of its values, then the one for rows without a value. */
-const codesOf = ({ codes, none }: DimensionValues): readonly number[] =>
+const collectCodes = ({ codes, none }: DimensionValues): readonly number[] =>
   none === undefined ? codes : [...codes, none];
 
 /** Numbers groups in the order of the catalog, with "no value" last. */
 function groupRows({ dimensions, filters }: Pick<ReportQuery, 'dimensions' | 'filters'>, view: Snapshot): Groups {
   const [first, second] = dimensions;
-  const inner = second === undefined ? 1 : codesOf(second.values).length;
-  const size = (first === undefined ? 1 : codesOf(first.values).length) * inner;
+  const inner = second === undefined ? 1 : collectCodes(second.values).length;
+  const size = (first === undefined ? 1 : collectCodes(first.values).length) * inner;
   const places = dimensions.map(({ values }) => {
     const place = new Int16Array(values.size).fill(-1);
-    for (const [index, code] of codesOf(values).entries()) place[code] = index;
+    for (const [index, code] of collectCodes(values).entries()) place[code] = index;
     return place;
   });
   const [outerPlace, innerPlace] = places;

@@ -59,7 +59,7 @@ export async function budgetConflicts(
   const byKey = new Map<string, OrgSettings[]>();
   const named = [...orgs].map(async (settings) => {
     const { api_key } = settings;
-    const key = await fingerprintOf(settings, secrets);
+    const key = await readFingerprint(settings, secrets);
     return { settings, key: key ?? JSON.stringify(api_key) };
   });
   for (const { settings, key } of await Promise.all(named)) byKey.set(key, [...(byKey.get(key) ?? []), settings]);
@@ -73,7 +73,7 @@ export async function orgsSharingKey(
   secrets: SecretSource,
 ): Promise<readonly OrgSettings[]> {
   const all = [...orgs];
-  const keys = await Promise.all(all.map((settings) => fingerprintOf(settings, secrets)));
+  const keys = await Promise.all(all.map((settings) => readFingerprint(settings, secrets)));
   return all.filter((_, index) => keys[index] === key);
 }
 
@@ -83,13 +83,13 @@ export async function limitsOfKey(
   orgs: Iterable<OrgSettings>,
   secrets: SecretSource,
 ): Promise<BudgetLimits> {
-  const key = await fingerprintOf(settings, secrets);
+  const key = await readFingerprint(settings, secrets);
   const [first = settings, ...others] = key === undefined ? [] : await orgsSharingKey(key, orgs, secrets);
   return lowestLimits([first, ...others]);
 }
 
 /** A key's fingerprint; undefined if this process cannot read the key. */
-const fingerprintOf = ({ api_key }: OrgSettings, secrets: SecretSource): Promise<string | undefined> =>
+const readFingerprint = ({ api_key }: OrgSettings, secrets: SecretSource): Promise<string | undefined> =>
   secrets(api_key).then(
     (secret) => secret.fingerprint(),
     () => undefined,
@@ -128,7 +128,7 @@ type SharedKeys = ReadonlyMap<string, readonly OrgSettings[]>;
 async function readKeys(orgs: ActiveOrgs, secrets: SecretSource): Promise<SharedKeys> {
   const byKey = new Map<string, OrgSettings[]>();
   const all = [...orgs.values()];
-  const keys = await Promise.all(all.map((settings) => fingerprintOf(settings, secrets)));
+  const keys = await Promise.all(all.map((settings) => readFingerprint(settings, secrets)));
   for (const [position, settings] of all.entries()) {
     const key = keys[position];
     if (key === undefined) continue;

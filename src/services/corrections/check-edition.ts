@@ -3,7 +3,7 @@ import { done, type Outcome } from '../../base/outcome.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { RunPeriods } from '../../definitions/periods/period.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
-import { deskDefinition, deskOf } from '../../definitions/split.ts';
+import { buildDesk, deskDefinition } from '../../definitions/split.ts';
 import { discardRefused } from '../../fetch/call-runner.ts';
 import type { Dataset } from '../../fetch/dataset.ts';
 import { fetchDataset } from '../../fetch/fetch-dataset.ts';
@@ -47,8 +47,8 @@ export function planCheck(
   periods: RunPeriods,
   catalog: Catalog,
 ): Plan {
-  const compile = (asked: Definition) =>
-    compilePlan({ definition: asked, settings, ...periods, bases: false, catalog });
+  const compile = (variant: Definition) =>
+    compilePlan({ definition: variant, settings, ...periods, bases: false, catalog });
   const { compare: _, to_date: __, headline: ___, ...report } = definition;
   const kept = definition.sections.filter(({ id }) => watched.includes(id));
   const bare = kept.map(({ compare: _compare, to_date: _toDate, trend: _trend, chart: _chart, ...section }) => section);
@@ -79,8 +79,8 @@ export async function checkEdition(
   if (catalog.kind !== 'done') return catalog;
   const { period, section_periods: sectionPeriods } = figures;
   const periods = { period, ...(sectionPeriods === undefined ? {} : { sectionPeriods }) };
-  const compile = (asked: Definition) =>
-    planCheck({ definition: asked, settings }, watchedSections(figures), periods, catalog.value);
+  const compile = (variant: Definition) =>
+    planCheck({ definition: variant, settings }, watchedSections(figures), periods, catalog.value);
   const input = {
     ...shared,
     organization: tenant,
@@ -92,29 +92,29 @@ export async function checkEdition(
     observe: () => {},
   };
   const times: number[] = [];
-  const sectionsOf = ({ tables }: Dataset) => {
+  const collectSections = ({ tables }: Dataset) => {
     times.push(...tables.map(({ asOf }) => Date.parse(asOf ?? '')).filter((at) => !Number.isNaN(at)));
     return editionSections({ tables }, definition.sections);
   };
   const compareWhole = async (): Promise<Outcome<EditionComparison>> => {
     const dataset = await fetchDataset({ ...input, plan: compile(definition) });
-    return dataset.kind === 'done' ? done(compareEditions(figures, sectionsOf(dataset.value))) : dataset;
+    return dataset.kind === 'done' ? done(compareEditions(figures, collectSections(dataset.value))) : dataset;
   };
   /** Makes one request for all packs, as their runs do. Skips values that the catalog no longer lists. */
   const compareSplit = async (by: string): Promise<Outcome<EditionComparison>> => {
     const listed = catalog.value.dimensions.find((dimension) => dimension.id === by)?.values ?? [];
     const desks = listed.filter(({ value }) => figures.packs?.some((pack) => pack.value === value));
     const planOfDesk = ({ value, label }: (typeof desks)[number]) =>
-      compile(deskDefinition(definition, deskOf(value, label)));
+      compile(deskDefinition(definition, buildDesk(value, label)));
     const [first] = desks;
     if (first === undefined) return done({ changes: [], material: 0 });
     const answers = await fetchSplit({ ...input, plan: planOfDesk(first), by });
     if (answers.kind !== 'done') return answers;
-    const slices = new Map<string, ReturnType<typeof sectionsOf>>();
+    const slices = new Map<string, ReturnType<typeof collectSections>>();
     for (const desk of desks) {
       const dataset = sliceDataset(answers.value, planOfDesk(desk), desk.value);
       await discardRefused(answers.value.prepared.input, answers.value.results.values(), dataset);
-      slices.set(desk.value, sectionsOf(dataset));
+      slices.set(desk.value, collectSections(dataset));
     }
     return done(comparePacks(figures, slices));
   };

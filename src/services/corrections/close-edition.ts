@@ -16,7 +16,7 @@ import { recipientKey, sendDecisionFor } from '../../deliver/send-decision.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import { createDecisionArchive } from '../deliveries/decision-archive.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import { type Edition, type EditionRecipient, packOf } from './editions.ts';
+import { type Edition, type EditionRecipient, findPack } from './editions.ts';
 
 /**
  * Closes the deliveries of an edition that a corrected edition replaces, first in the ledger, then in the archive.
@@ -73,7 +73,7 @@ async function openMissingRows(run: RunRef, manifest: Manifest, deployment: Depl
  *
  * @param redefinition undefined: the edition's own definition
  */
-export async function recipientsOf(
+export async function selectRecipients(
   edition: Edition,
   redefinition: Definition | undefined,
   { definitions }: Pick<Deployment, 'definitions'>,
@@ -81,7 +81,7 @@ export async function recipientsOf(
   const { manifest, recipients, withdrawn } = edition;
   // Whether the replaced edition was itself a correction that this recipient was to get.
   const hasEarlier = (of: EditionRecipient): boolean => {
-    const own = packOf(edition, of)?.manifest ?? manifest;
+    const own = findPack(edition, of)?.manifest ?? manifest;
     return own.corrects !== undefined && sendDecisionFor(own, of)?.send === true;
   };
   const marked = [...recipients, ...withdrawn.filter(hasEarlier)];
@@ -89,7 +89,7 @@ export async function recipientsOf(
   if (redefinition === undefined) return { recipients: marked, unmarked };
   const before = await definitions.get(manifest.digest);
   const place = (of: EditionRecipient) => {
-    const desk = packOf(edition, of);
+    const desk = findPack(edition, of);
     const own = (definition: Definition) => (desk === undefined ? definition : deskDefinition(definition, desk));
     return placeIn(of, before && own(before.definition), own(redefinition));
   };
@@ -103,13 +103,13 @@ function placeIn(
   after: Pick<Definition, 'deliveries' | 'desk'>,
 ): readonly EditionRecipient[] {
   const kind = kindOfTarget(of.target);
-  const alike = after.deliveries.flatMap((entry, index) => {
+  const sameKind = after.deliveries.flatMap((entry, index) => {
     const described = describeDelivery(entry, TARGETS);
     return described.kind === kind
       ? [{ entry, target: targetName(index, kind, after.desk), mailboxes: described.mailboxes }]
       : [];
   });
-  const sameFirst = [...alike.filter(({ target }) => target === of.target), ...alike];
+  const sameFirst = [...sameKind.filter(({ target }) => target === of.target), ...sameKind];
   const own = before?.deliveries[Number.parseInt(of.target, 10)];
   const found =
     sameFirst.find(({ entry, mailboxes }) =>

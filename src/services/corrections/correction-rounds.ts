@@ -29,7 +29,7 @@ export interface CorrectionWatch extends Deployment {
   readonly service: CorrectionService;
   readonly index: WatchIndex;
   /** An organization's ports: API key, budget, responses. Access control is the current one. */
-  readonly checkPortsOf: (frozen: OrgSettings) => Promise<CheckPorts>;
+  readonly buildCheckPorts: (frozen: OrgSettings) => Promise<CheckPorts>;
   readonly notify: NotifyCorrection;
   /**
    * Whether calls with an organization's key are to be made before a slot. The watch then takes no token. Default: no.
@@ -61,7 +61,7 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
   const over = new Map<string, number>();
   /** The settings by SHA-256 of the figures. The figures themselves are too large to keep. */
   const specs = new Map<string, CorrectionsSpec>();
-  const specOf = async (edition: Edition): Promise<CorrectionsSpec> => {
+  const loadSpec = async (edition: Edition): Promise<CorrectionsSpec> => {
     const { hash = '' } = edition;
     const spec = specs.get(hash) ?? (await loadFigures(edition, corrections)).corrections;
     specs.set(hash, spec);
@@ -113,7 +113,7 @@ export function createCorrectionRounds(ports: CorrectionWatch): () => Promise<vo
           over.set(entry.run.id, entry.lastEvent);
           return;
         }
-        const spec = await specOf(edition);
+        const spec = await loadSpec(edition);
         const times = { ...spec, deliveredAt: edition.deliveredAt, checkedAt: undefined };
         if (nextCheckAt(times, clock.now()) === undefined) {
           if (settled?.state !== 'open' && (settled?.state !== 'sent' || settled.ended))
@@ -164,15 +164,16 @@ async function check(edition: Edition, due: number, ports: CorrectionWatch): Pro
   if (watchedSections(figures).length === 0) return clock.now();
   const frozen = await frozenOfEdition(figures, ports);
   const id = `correction:${run.id}:${due}`;
-  const checked = await checkEdition(figures, frozen, await ports.checkPortsOf(frozen.settings), { id, signal }).catch(
-    (thrown: unknown) => {
-      const error = toDocketError(thrown);
-      // The catalog has dropped the metrics, so there is nothing to compare today.
-      if (error.code !== 'plan.invalid') throw thrown;
-      logFailure(log, run, error);
-      return undefined;
-    },
-  );
+  const checked = await checkEdition(figures, frozen, await ports.buildCheckPorts(frozen.settings), {
+    id,
+    signal,
+  }).catch((thrown: unknown) => {
+    const error = toDocketError(thrown);
+    // The catalog has dropped the metrics, so there is nothing to compare today.
+    if (error.code !== 'plan.invalid') throw thrown;
+    logFailure(log, run, error);
+    return undefined;
+  });
   if (checked === undefined) return clock.now();
   if (checked.kind === 'fail') throw checked.error;
   if (checked.kind !== 'done') return 'waiting';

@@ -1,5 +1,5 @@
 import { DocketError } from '../../base/error.ts';
-import { runPeriodsOf } from '../../definitions/periods/period.ts';
+import { resolveRunPeriods } from '../../definitions/periods/period.ts';
 import type { CorrectionEvent } from '../../deliver/archive/corrections/correction-event.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import { type ProcessRegistry, redisProcessRegistry } from '../../queue/process-registry.ts';
@@ -10,7 +10,7 @@ import { settleRun } from '../deliveries/settle-run.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { assertApprovable } from '../runs/assert-approvable.ts';
 import { type Correction, correctionSlot, DOCKET, foldCorrections, parseCorrectionId } from './correction.ts';
-import { type CorrectionView, viewOf } from './correction-view.ts';
+import { buildCorrectionView, type CorrectionView } from './correction-view.ts';
 import { type Edition, frozenOfCorrection, frozenOfEdition, loadEdition, loadFigures } from './editions.ts';
 import { type CorrectionRequest, openCorrection } from './open-correction.ts';
 
@@ -91,7 +91,7 @@ export function createCorrectionService(
     const { definition, settings } = frozen;
     const { period } = manifest;
     const sectionPeriods = byHand?.redefined
-      ? runPeriodsOf(definition, settings, Date.parse(manifest.made_at), { from: period.from, to: period.to })
+      ? resolveRunPeriods(definition, settings, Date.parse(manifest.made_at), { from: period.from, to: period.to })
           .sectionPeriods
       : manifest.section_periods;
     const slot = correctionSlot(correction);
@@ -153,7 +153,7 @@ export function createCorrectionService(
           got: found.map(({ id }) => id).join(', '),
         });
       }
-      return viewOf(correction, await requireEdition(correction.run), deployment);
+      return buildCorrectionView(correction, await requireEdition(correction.run), deployment);
     },
 
     /**
@@ -203,7 +203,10 @@ export function createCorrectionService(
       const opening = await openRun(correction, correction.decision ?? { by, subject });
       if (opened) await record('correction.opened', correction, { by, from, reason });
       await settleRun(run.id, { by, reason }, deployment);
-      return { correction: await viewOf(correction, await requireEdition(run), deployment), record: opening };
+      return {
+        correction: await buildCorrectionView(correction, await requireEdition(run), deployment),
+        record: opening,
+      };
     },
 
     /** Throws `correction.conflict` if it was decided otherwise. */

@@ -5,9 +5,9 @@ import { recipientKey } from '../../deliver/send-decision.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 import { isCappedPack } from './automatic-editions.ts';
-import { recipientsOf } from './close-edition.ts';
+import { selectRecipients } from './close-edition.ts';
 import { type Correction, DOCKET } from './correction.ts';
-import { type Edition, type EditionRecipient, findFigures, frozenOfCorrection, packOf } from './editions.ts';
+import { type Edition, type EditionRecipient, findFigures, findPack, frozenOfCorrection } from './editions.ts';
 
 /** A correction with everything that a decision needs. */
 export interface CorrectionView extends Correction {
@@ -44,13 +44,13 @@ export const correctedRecipients = (
   const { recipients, packs } = edition;
   if (packs === undefined || values === undefined) return recipients;
   return recipients.filter((of) => {
-    const pack = packOf(edition, of);
+    const pack = findPack(edition, of);
     return pack !== undefined && values.includes(pack.value) && !(decision?.by === DOCKET && isCappedPack(pack));
   });
 };
 
 /** @param edition the corrected edition */
-export async function viewOf(
+export async function buildCorrectionView(
   correction: Correction,
   edition: Edition,
   deployment: Deployment,
@@ -59,7 +59,7 @@ export async function viewOf(
   const { manifest, deliveredAt, run } = edition;
   const { byHand } = correction;
   const redefinition = byHand?.redefined && (await frozenOfCorrection(run, byHand, deployment)).definition;
-  const sets = byHand && (await recipientsOf(edition, redefinition, deployment));
+  const sets = byHand && (await selectRecipients(edition, redefinition, deployment));
   const { recipients, unmarked } = sets ?? { recipients: correctedRecipients(correction, edition), unmarked: [] };
   const allowed = orgs().get(run.org)?.recipients;
   const viewed = (of: EditionRecipient, marked: boolean) => {

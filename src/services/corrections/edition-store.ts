@@ -5,7 +5,7 @@ import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { EditionStore, OutputFileBytes, ReplacedEdition } from '../../run/corrections/corrected-edition.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import { closeEdition, recipientsOf } from './close-edition.ts';
+import { closeEdition, selectRecipients } from './close-edition.ts';
 import { DOCKET } from './correction.ts';
 import {
   type Edition,
@@ -29,28 +29,35 @@ const nextNumbers = ({ edition, automatic }: Numbers, decision: { readonly by: s
 });
 
 /** Which edition a run is. Older manifests do not say, so it is counted along `corrects` back to the original. */
-async function numbersOf(run: RunRef, { corrects }: Pick<Manifest, 'corrects'>, ports: Deployment): Promise<Numbers> {
+async function resolveNumbers(
+  run: RunRef,
+  { corrects }: Pick<Manifest, 'corrects'>,
+  ports: Deployment,
+): Promise<Numbers> {
   if (corrects === undefined) return { edition: 1, automatic: 0 };
   const { edition, automatic } = corrects;
   if (edition !== undefined && automatic !== undefined) return { edition, automatic };
   const before: RunRef = { ...run, id: corrects.run };
   const published = await ports.archive.peek(before);
-  const numbers = await numbersOf(before, published?.manifest ?? {}, ports);
+  const numbers = await resolveNumbers(before, published?.manifest ?? {}, ports);
   return nextNumbers(numbers, decisionFor(run.id, await ports.corrections.events(before)));
 }
 
 /** Who gets the packs, and which edition each is: each value's packs are counted separately. */
-const packsOf = (
+const buildPacks = (
   { packs }: Edition,
   decision: { readonly by: string } | undefined,
-  { recipients, unmarked }: Awaited<ReturnType<typeof recipientsOf>>,
+  { recipients, unmarked }: Awaited<ReturnType<typeof selectRecipients>>,
 ): ReplacedEdition['packs'] =>
   packs &&
   new Map(
     packs.map(({ value, slug, run, at, manifest: { corrects } }) => {
-      const isOf = ({ target }: EditionRecipient): boolean => target.endsWith(`:${slug}`);
+      const isForPack = ({ target }: EditionRecipient): boolean => target.endsWith(`:${slug}`);
       const numbers = nextNumbers({ edition: corrects?.edition ?? 1, automatic: corrects?.automatic ?? 0 }, decision);
-      return [value, { run, at, ...numbers, recipients: recipients.filter(isOf), unmarked: unmarked.filter(isOf) }];
+      return [
+        value,
+        { run, at, ...numbers, recipients: recipients.filter(isForPack), unmarked: unmarked.filter(isForPack) },
+      ];
     }),
   );
 
@@ -90,21 +97,21 @@ export function createEditionStore(ports: Deployment): EditionStore {
       // If Docket found the changes, it compared these figures, so they must exist.
       figures: await (opened ? findFigures : loadFigures)(edition, corrections),
       at: edition.deliveredAt ?? Date.parse(manifest.made_at),
-      ...nextNumbers(await numbersOf(run, manifest, ports), decision),
+      ...nextNumbers(await resolveNumbers(run, manifest, ports), decision),
     };
     if (opened === undefined) {
       const { recipients } = edition;
-      return { ...replaced, recipients, packs: packsOf(edition, decision, { recipients, unmarked: [] }) };
+      return { ...replaced, recipients, packs: buildPacks(edition, decision, { recipients, unmarked: [] }) };
     }
     const { by: author, at, reason, comment: text } = opened;
     const comment = text === undefined ? {} : { comment: { section: null, text, author, at } };
     const byHand = { reason, sending: sending ?? 0, ...comment };
     const redefinition = opened.redefined && (await frozenOfCorrection(run, opened, ports)).definition;
-    const { recipients, unmarked } = await recipientsOf(edition, redefinition, ports);
+    const { recipients, unmarked } = await selectRecipients(edition, redefinition, ports);
     return {
       ...replaced,
       recipients,
-      packs: packsOf(edition, decision, { recipients, unmarked }),
+      packs: buildPacks(edition, decision, { recipients, unmarked }),
       byHand: { ...byHand, unmarked },
     };
   };

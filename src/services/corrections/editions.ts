@@ -48,7 +48,7 @@ export interface EditionPack extends Pick<PackRecord, 'value' | 'label' | 'slug'
 }
 
 /** The pack that a recipient has; undefined in a report without `split`. */
-export const packOf = ({ packs }: Edition, { target }: EditionRecipient): EditionPack | undefined =>
+export const findPack = ({ packs }: Edition, { target }: EditionRecipient): EditionPack | undefined =>
   packs?.find(({ slug }) => target.endsWith(`:${slug}`));
 
 const ARRIVED: ReadonlySet<string> = new Set(['sent', 'unknown', 'sending']);
@@ -93,8 +93,8 @@ export async function loadEdition(run: RunRef, deployment: Deployment): Promise<
   const own = packs.flatMap(({ value, label, slug, manifest }): EditionPack[] => {
     const of = known.filter(({ of: { target } }) => target.endsWith(`:${slug}`));
     if (manifest === undefined || of.length === 0) return [];
-    const isOf = ({ target }: EditionRecipient) => target.endsWith(`:${slug}`);
-    const [recipients, withdrawn] = [edition.recipients.filter(isOf), edition.withdrawn.filter(isOf)];
+    const isForPack = ({ target }: EditionRecipient) => target.endsWith(`:${slug}`);
+    const [recipients, withdrawn] = [edition.recipients.filter(isForPack), edition.withdrawn.filter(isForPack)];
     const at = Math.max(...of.map((one) => one.at));
     return [{ value, label, slug, run: run.id, manifest, recipients, withdrawn, at }];
   });

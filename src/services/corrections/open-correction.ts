@@ -71,7 +71,7 @@ export async function openCorrection(
       return { correction: last, opened: false };
     }
     await assertNoOther(edition, last, deployment);
-    const frozen = definition ?? (await definitionOf(edition, deployment));
+    const frozen = definition ?? (await loadDefinition(edition, deployment));
     await assertSameSplit(edition, frozen, deployment);
     assertStillApproved(edition, frozen);
     assertApprovable(frozen, { by, bySubject: subject });
@@ -159,7 +159,7 @@ function assertStillApproved({ run, manifest: { review } }: Edition, { definitio
 }
 
 /** The definition and settings with which the edition was made. */
-async function definitionOf(edition: Edition, deployment: Deployment): Promise<FrozenDefinition> {
+async function loadDefinition(edition: Edition, deployment: Deployment): Promise<FrozenDefinition> {
   const { run, manifest } = edition;
   const figures = await findFigures(edition, deployment.corrections);
   if (figures !== undefined) return frozenOfEdition(figures, deployment);

@@ -1,6 +1,6 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import { runPeriodsOf } from '../../definitions/periods/period.ts';
+import { resolveRunPeriods } from '../../definitions/periods/period.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import type { PartialValue } from '../../definitions/yaml/check-schema.ts';
@@ -39,7 +39,7 @@ export function catalogDiagnostics(
   catalog: Catalog,
   now: number,
 ): Diagnostic[] {
-  const periods = runPeriodsOf(definition, settings, now);
+  const periods = resolveRunPeriods(definition, settings, now);
   const isDamaged = (path: ValuePath): boolean =>
     lost.some(
       ([field, index]) =>

@@ -61,7 +61,7 @@ export function createCatalogFinder({
       const fingerprint = key.fingerprint();
       const [first = settings, ...others] = await orgsSharingKey(fingerprint, orgs().values(), secrets);
       const limit = AbortSignal.timeout(CATALOG_TIMEOUT_MS);
-      const asked = catalogs.get(
+      const pending = catalogs.get(
         {
           client: clientOf(key),
           budget: budgetOf('metrics', lowestLimits([first, ...others])),
@@ -75,7 +75,7 @@ export function createCatalogFinder({
         limit,
         () => {},
       );
-      const outcome = await asked.catch((thrown: unknown) => {
+      const outcome = await pending.catch((thrown: unknown) => {
         if (!limit.aborted) throw thrown;
         return cancel(`none within ${CATALOG_TIMEOUT_MS} ms`);
       });
@@ -99,7 +99,7 @@ const noCachedCatalog = ({ id }: OrgSettings): string => `No metric catalog of $
  * An organization's catalog: the cached one, or the service's for one token. Undefined if neither is available, for
  * whatever reason.
  */
-export async function findCatalogOf(finder: CatalogFinder, settings: OrgSettings): Promise<Catalog | undefined> {
+export async function findOrgCatalog(finder: CatalogFinder, settings: OrgSettings): Promise<Catalog | undefined> {
   try {
     const key = await finder.keyOf(settings);
     return (await finder.getCached(key, settings)) ?? (await finder.fetchCatalog(key, settings));
@@ -125,18 +125,18 @@ export async function cachedCatalogOrReason(finder: CatalogFinder, settings: Org
 export async function catalogForUser(
   finder: CatalogFinder,
   settings: OrgSettings,
-  { mayAsk, maxAgeMs }: { readonly mayAsk: boolean; readonly maxAgeMs: number | undefined },
+  { mayFetch, maxAgeMs }: { readonly mayFetch: boolean; readonly maxAgeMs: number | undefined },
 ): Promise<Catalog> {
   const key = await finder.keyOf(settings);
   const cached = await finder.getCached(key, settings);
-  if (cached === undefined && !mayAsk) {
+  if (cached === undefined && !mayFetch) {
     throw new DocketError('catalog.missing', noCachedCatalog(settings), {
       expected: 'a catalog of the last hour, from a run of the organization',
       next: 'Ask an operator: fetching the catalog costs a token of the API key.',
     });
   }
   const found = cached ?? (await finder.fetchCatalog(key, settings));
-  if (maxAgeMs === undefined || !mayAsk) return found;
+  if (maxAgeMs === undefined || !mayFetch) return found;
   return finder.fetchCatalog(key, settings, maxAgeMs).catch((thrown: unknown) => {
     if (thrown instanceof DocketError) return found;
     throw thrown;

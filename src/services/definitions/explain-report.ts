@@ -2,9 +2,9 @@ import type { Clock } from '../../base/clock.ts';
 import type { SecretSource } from '../../base/secrets/secret.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import { assertBegun } from '../../definitions/periods/assert-period.ts';
-import { type RunPeriods, runPeriodsOf } from '../../definitions/periods/period.ts';
+import { type RunPeriods, resolveRunPeriods } from '../../definitions/periods/period.ts';
 import { slotView } from '../../definitions/schedules/slot-view.ts';
-import { nextReportSlots, timetableOf } from '../../definitions/schedules/slots.ts';
+import { buildTimetable, nextReportSlots } from '../../definitions/schedules/slots.ts';
 import { describeDelivery } from '../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { PeriodSpec } from '../../definitions/schema/report-definition.ts';
@@ -30,17 +30,17 @@ export const createPlanExplainer = (
   /**
    * Plan, cost and deliveries of a run: the document of `docket explain --json`. Throws `period.not_begun`,
    * `plan.invalid`, `catalog.missing` and the service's errors.
-   * @param mayAsk whether a token may be spent on a catalog that is not cached
+   * @param mayFetch whether a token may be spent on a catalog that is not cached
    */
   explain: async (
     { definition, settings }: FrozenDefinition,
     spec: PeriodSpec | undefined,
-    { mayAsk }: { readonly mayAsk: boolean },
+    { mayFetch }: { readonly mayFetch: boolean },
   ): Promise<unknown> => {
-    const periods = runPeriodsOf(definition, settings, clock.now(), spec);
+    const periods = resolveRunPeriods(definition, settings, clock.now(), spec);
     assertBegun(periods, clock.now());
     return withCatalog(
-      (maxAgeMs) => catalogForUser(finder, settings, { mayAsk, maxAgeMs }),
+      (maxAgeMs) => catalogForUser(finder, settings, { mayFetch, maxAgeMs }),
       (catalog) =>
         explainReport({ definition, settings }, periods, {
           ...{ catalog, secrets, budgetOf, clock },
@@ -82,7 +82,7 @@ export async function explainReport(
       return labels;
     }),
     ...(budget === undefined ? {} : { budget }),
-    slots: nextReportSlots(timetableOf(definition, settings), clock.now(), SHOWN_SLOTS).map((slot) =>
+    slots: nextReportSlots(buildTimetable(definition, settings), clock.now(), SHOWN_SLOTS).map((slot) =>
       slotView(slot, definition, settings.timezone),
     ),
     timezone,

@@ -1,6 +1,6 @@
 import type { Catalog } from '../../contract/catalog.ts';
 import type { RunPeriods } from '../../definitions/periods/period.ts';
-import { deskDefinition, deskOf } from '../../definitions/split.ts';
+import { buildDesk, deskDefinition } from '../../definitions/split.ts';
 import { answeredSections, withoutAnswered } from '../../plan/answered-sections.ts';
 import { compilePlan } from '../../plan/compile.ts';
 import { splitPlan } from '../../plan/split/split-plan.ts';
@@ -19,7 +19,7 @@ export function planRun(
   const values = catalog.dimensions.find(({ id }) => id === definition.split?.by)?.values ?? [];
   const [first] = values;
   // The plans of all values have the same form.
-  const one = first === undefined ? definition : deskDefinition(definition, deskOf(first.value, first.label));
+  const one = first === undefined ? definition : deskDefinition(definition, buildDesk(first.value, first.label));
   const compiled = compilePlan({ definition: { ...one, title: definition.title }, settings, ...periods, catalog });
   const { readings, timezone } = settings;
   const answered: ReadonlySet<string> =

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayOf } from '../../definitions/display.ts';
+import { mergeDisplay } from '../../definitions/display.ts';
 import { periodSpecSchema } from '../../definitions/periods/period-spec.ts';
 import { localDay } from '../../definitions/schedules/reading-window.ts';
 import type { Schedule } from '../../definitions/schedules/schedule.ts';
@@ -127,7 +127,7 @@ export type ReportOutline = z.output<typeof reportOutlineSchema>;
 /** @param now epoch ms; determines which targets apply */
 export function outlineReport({ definition, settings }: FrozenDefinition, now: number): ReportOutline {
   const { period, compare = [], to_date, on_incomplete, outputs } = definition;
-  const { labels = {} } = displayOf(definition, settings);
+  const { labels = {} } = mergeDisplay(definition, settings);
   const timezone = definition.timezone ?? settings.timezone;
   const labelOf = (id: string): string | null => labels[id] ?? null;
   const named = (id: string) => ({ id, label: labelOf(id) });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { outputFiles } from '../../definitions/schema/outputs.ts';
 import type { TemplateView } from '../../definitions/schema/template-view.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
-import { type Format, formatOf } from '../../render/formats/format.ts';
+import { type Format, resolveFormat } from '../../render/formats/format.ts';
 import type { GetCachedCatalog } from './definition-threads.ts';
 
 /** Shows a version's template. Null if the report has no output with a template. Throws `redis.unreachable`. */
@@ -25,7 +25,7 @@ export function createTemplateViewer(
   return async (version) => {
     const { definition, settings } = version;
     const output = definition.outputs.find((each) => outputFiles(each, formats).length > 0);
-    const tools = output === undefined ? undefined : formatOf(output, formats).format.fileTools;
+    const tools = output === undefined ? undefined : resolveFormat(output, formats).format.fileTools;
     if (output === undefined || tools === undefined) return null;
     const found = await catalogOf(settings);
     const catalog = typeof found === 'string' ? undefined : found;

@@ -15,7 +15,7 @@ export function createDecisionArchive({ archive, definitions, runs, clock }: Dep
    * The order of an archived run whose record has expired, restored from its manifest. Undefined if the archive or the
    * definition has expired as well: nothing can be delivered without them.
    */
-  const orderOf = async ({ run, org, report }: DeliveryRow): Promise<RunOrder | undefined> => {
+  const restoreOrder = async ({ run, org, report }: DeliveryRow): Promise<RunOrder | undefined> => {
     const published = await archive.peek({ id: run, org, report });
     if (published === undefined) return undefined;
     const { slot, period, digest } = published.manifest;
@@ -45,7 +45,7 @@ export function createDecisionArchive({ archive, definitions, runs, clock }: Dep
     restoreRecord: async (row: DeliveryRow): Promise<RunRecord> => {
       const record = await runs.get(row.run);
       if (record !== undefined) return record;
-      const order = await orderOf(row);
+      const order = await restoreOrder(row);
       if (order === undefined) {
         throw new DocketError('run.not_found', `The record of run ${row.run} has expired.`, {
           expected: 'the record, or the archived files and the definition they were made from',

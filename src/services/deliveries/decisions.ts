@@ -39,7 +39,7 @@ import {
 import { type DeliveryFilter, type DeliveryPage, queryDeliveries } from './query-deliveries.ts';
 import { createReviewDecisions } from './review-decisions.ts';
 import { reopenOnce, reopenRun, settleRun } from './settle-run.ts';
-import { recoverRowsOf } from './undecided-deliveries.ts';
+import { recoverDeliveryRows } from './undecided-deliveries.ts';
 
 export { DELIVERY_STATES, type DeliveryRow, type DeliveryState, isClosed } from '../../deliver/ledger/ledger.ts';
 export type { DeliveryPage };
@@ -56,7 +56,7 @@ export function createDecisionService(deployment: Deployment) {
   const archive = createDecisionArchive(deployment);
   const reviews = createReviewDecisions(deployment);
 
-  const recordOf = async (run: string): Promise<RunRecord> => {
+  const requireRecord = async (run: string): Promise<RunRecord> => {
     const record = await runs.get(run);
     if (record !== undefined) return record;
     throw runNotFoundError(run);
@@ -64,10 +64,11 @@ export function createDecisionService(deployment: Deployment) {
   const recover = async (id: string, orgs: readonly string[] | '*'): Promise<DeliveryRow | undefined> => {
     const found = await ledger.find(id);
     if (found !== undefined) return found;
-    await recoverRowsOf([id], deployment, orgs);
+    await recoverDeliveryRows([id], deployment, orgs);
     return ledger.find(id);
   };
-  const deliveriesOf = async (run: string): Promise<DeliveryRow[]> => (await ledger.list(run)).filter(isReportDelivery);
+  const listDeliveries = async (run: string): Promise<DeliveryRow[]> =>
+    (await ledger.list(run)).filter(isReportDelivery);
   /** Returns the rows after the decision. Leaves out rows that have changed meanwhile. */
   const recordDecisions = async (
     rows: readonly DeliveryRow[],
@@ -212,13 +213,13 @@ export function createDecisionService(deployment: Deployment) {
   }
 
   async function retry(id: string, author: DecisionAuthor): Promise<RunRecord> {
-    const record = await recordOf(id);
+    const record = await requireRecord(id);
     if (record.state === 'waiting') return endWait(record, author);
     if (!RETRYABLE_STATES.includes(record.state)) throw notRetryableError(record);
     assertBegun(record, clock.now());
     await assertNotReplaced(id);
     if (record.review !== undefined) await reviews.assertRetryable(record);
-    const rows = await deliveriesOf(id);
+    const rows = await listDeliveries(id);
     const refused = rows.filter(({ state }) => state === 'refused');
     if (retryScope(record, rows) === 'nothing') throw nothingToRetryError(record, rows);
     // All recipients must receive the same files, so do not render new ones for the rest.
@@ -229,7 +230,7 @@ export function createDecisionService(deployment: Deployment) {
   }
 
   async function release(id: string, author: DecisionAuthor): Promise<RunRecord> {
-    const record = await recordOf(id);
+    const record = await requireRecord(id);
     if (record.state !== 'held') {
       throw new DocketError('run.conflict', `Run ${id} is not held.`, {
         expected: 'a run in state held',
@@ -274,7 +275,7 @@ export function createDecisionService(deployment: Deployment) {
 
   /** For the queue, a run that waits for people has ended: reopen it to cancel it. */
   async function cancelReview(id: string, author: DecisionAuthor): Promise<void> {
-    const record = await recordOf(id);
+    const record = await requireRecord(id);
     const isWaiting = WAITING_STATES.has(record.state);
     if (TERMINAL_STATES.has(record.state) && !isWaiting) return;
     const cancelled = await reviews.cancel(record, author).catch((thrown: unknown) => {
@@ -288,7 +289,7 @@ export function createDecisionService(deployment: Deployment) {
 
   /** Restores rows that the ledger has lost. */
   async function rowsToDecide(run: string, deliveries: readonly string[] | 'all'): Promise<readonly DeliveryRow[]> {
-    const rows = await Promise.all((await deliveriesOf(run)).map(expireStaleAttempt));
+    const rows = await Promise.all((await listDeliveries(run)).map(expireStaleAttempt));
     if (deliveries === 'all') return rows.filter(({ state }) => state === 'unknown');
     return Promise.all(
       [...new Set(deliveries)].map(async (id) => {
@@ -317,7 +318,7 @@ export function createDecisionService(deployment: Deployment) {
    * between.
    */
   async function resendNotice(row: DeliveryRow, author: DecisionAuthor): Promise<DeliveryRow> {
-    const record = await recordOf(row.run);
+    const record = await requireRecord(row.run);
     const isCurrent = noticeId(row.run, row.recipient, record.state === 'held') === row.id;
     if (!isCurrent || !NOTIFIED_STATES.includes(record.state)) throw noticeOutdatedError(row, record);
     const open: readonly DeliveryState[] = ['unknown', 'refused'];

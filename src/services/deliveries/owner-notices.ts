@@ -92,7 +92,7 @@ export function createOwnerNotices(deployment: Deployment, sending: Sending) {
   };
 
   /** What the owner is notified about after a finished run; undefined: nothing. */
-  const concernOf = async (record: RunRecord): Promise<ErrorJson | undefined> => {
+  const findConcern = async (record: RunRecord): Promise<ErrorJson | undefined> => {
     if (!record.deliver) return undefined;
     const denied = allDeniedError(record.deliveries);
     if (denied !== undefined) return denied.toJSON();
@@ -101,10 +101,10 @@ export function createOwnerNotices(deployment: Deployment, sending: Sending) {
   };
 
   /** The record's error if it has one: the enqueued error may belong to an earlier attempt. */
-  const reasonOf = async (record: RunRecord, pendingError: ErrorJson | null): Promise<ErrorJson | null> => {
+  const findReason = async (record: RunRecord, pendingError: ErrorJson | null): Promise<ErrorJson | null> => {
     if (record.state === 'failed') return record.error ?? pendingError;
     if (record.state === 'partly_delivered') return null;
-    if (record.state === 'done') return (await concernOf(record)) ?? pendingError;
+    if (record.state === 'done') return (await findConcern(record)) ?? pendingError;
     const published = await archive.peek(record).catch(() => undefined);
     return incompleteError('run.held', published?.manifest.incomplete ?? [])?.toJSON() ?? pendingError;
   };
@@ -130,14 +130,14 @@ export function createOwnerNotices(deployment: Deployment, sending: Sending) {
         const isSilent =
           record !== undefined &&
           SILENT_STATES.has(record.state) &&
-          (record.state !== 'done' || (await concernOf(record)) === undefined);
+          (record.state !== 'done' || (await findConcern(record)) === undefined);
         if (isSilent) {
           if (await isSettled(run)) await noticeOutbox.delete(run);
           continue;
         }
         const isOld = record === undefined || clock.now() - since > MAX_NOTICE_AGE_MS;
         try {
-          if (record !== undefined && (await attempt(record, await reasonOf(record, error)))) continue;
+          if (record !== undefined && (await attempt(record, await findReason(record, error)))) continue;
         } catch (thrown) {
           const failure = toDocketError(thrown).toJSON();
           const isKept = !isOld || failure.code === 'switch.unreadable';

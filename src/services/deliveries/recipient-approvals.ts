@@ -1,5 +1,5 @@
 import { DocketError } from '../../base/error.ts';
-import { personOf, shellPerson } from '../../definitions/people.ts';
+import { resolvePerson, shellPerson } from '../../definitions/people.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
 import type { NewDelivery } from '../../deliver/ledger/ledger.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
@@ -26,9 +26,9 @@ export interface RecipientScope {
 /** How often other events may come in between before a decision gives up. */
 const MAX_TRIES = 20;
 
-const refOf = ({ id, org, report }: RunRecord): RunRef => ({ id, org, report });
-const actorOf = ({ kind, name, subject }: Reviewer, { inputs }: LoadedReview): ReviewActor =>
-  kind === 'shell' ? shellPerson(name) : personOf({ kind, name, subject }, inputs?.people);
+const toRunRef = ({ id, org, report }: RunRecord): RunRef => ({ id, org, report });
+const toActor = ({ kind, name, subject }: Reviewer, { inputs }: LoadedReview): ReviewActor =>
+  kind === 'shell' ? shellPerson(name) : resolvePerson({ kind, name, subject }, inputs?.people);
 
 /** Appends the result of `next`, once. Null: the events already say it. @returns the review afterwards */
 async function append(
@@ -48,7 +48,7 @@ async function append(
 }
 
 export async function listProposals(record: RunRecord, { reviews }: Deployment) {
-  return proposedRecipients(await loadReview(reviews, refOf(record)));
+  return proposedRecipients(await loadReview(reviews, toRunRef(record)));
 }
 
 /** Requests the approvers' decision on another recipient of a run. Throws `approval.unreachable`, `run.conflict`. */
@@ -62,10 +62,10 @@ export async function propose(
 ): Promise<ProposedRecipient> {
   const isSame = ({ delivery, state }: ProposedRecipient): boolean => delivery === id && state !== 'rejected';
   const review = await append(
-    refOf(record),
+    toRunRef(record),
     (before) => {
       if (proposedRecipients(before).some(isSame)) return null;
-      const typist = actorOf(by, before);
+      const typist = toActor(by, before);
       const need = before.inputs?.approval?.need ?? 0;
       // A deputy adds no seat.
       const remaining = possibleAdmitters({ by: typist, approvals: [] }, before, deployment.clock.now()).filter(
@@ -94,7 +94,7 @@ export async function propose(
   const proposal = proposedRecipients(review).find(isSame);
   if (proposal === undefined) throw unsettledError(record.id);
   // The review sweep notifies the approvers.
-  await deployment.reviews.open(refOf(record), openReviewText({ order: record, ...frozen }));
+  await deployment.reviews.open(toRunRef(record), openReviewText({ order: record, ...frozen }));
   return proposal;
 }
 
@@ -115,10 +115,10 @@ export async function decideProposal(
     });
   };
   const review = await append(
-    refOf(record),
+    toRunRef(record),
     (before) => {
       const proposal = find(before);
-      const who = actorOf(by, before);
+      const who = toActor(by, before);
       const { state, approvals, seq } = proposal;
       // A repeated decision: what follows the approval may have been interrupted.
       if (admitted && approvals.some(({ person }) => person === who.person)) return null;

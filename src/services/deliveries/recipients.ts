@@ -1,6 +1,6 @@
 import { DocketError } from '../../base/error.ts';
 import { canonicalAddress, recipientRefusal } from '../../definitions/allow-lists/recipients.ts';
-import { targetName, targetOf } from '../../definitions/schema/kinds.ts';
+import { resolveTarget, targetName } from '../../definitions/schema/kinds.ts';
 import type { Manifest } from '../../deliver/archive/manifest.ts';
 import { type DeliveryRow, deliveryId, type NewDelivery } from '../../deliver/ledger/ledger.ts';
 import { recoverRows } from '../../deliver/ledger/ledger-recovery.ts';
@@ -59,7 +59,7 @@ export function createRecipientService(
     return audit.record({ event, who: by.name, from: by.from, delivery, run, org, report, why, ...account });
   };
 
-  const scopeOf = async (run: string): Promise<RecipientScope> => {
+  const loadScope = async (run: string): Promise<RecipientScope> => {
     const record = await runs.get(run);
     if (record === undefined) throw runNotFoundError(run);
     if (await hasOlder()) {
@@ -75,7 +75,7 @@ export function createRecipientService(
   };
 
   /** The run's rows. Rows that the ledger has lost are restored from the archive first. */
-  const rowsOf = async (record: RunRecord): Promise<{ rows: readonly DeliveryRow[]; manifest: Manifest }> => {
+  const loadRows = async (record: RunRecord): Promise<{ rows: readonly DeliveryRow[]; manifest: Manifest }> => {
     const published = await archive.peek(record);
     if (published === undefined) throw notSendableError(record, 'no files in the archive');
     const [archivedStates, receipts] = await Promise.all([
@@ -131,7 +131,7 @@ export function createRecipientService(
      * address that has the files or may get them.
      */
     send: async (run: string, request: RecipientRequest, reason: string, by: Reviewer): Promise<AddedDelivery> => {
-      const scope = await scopeOf(run);
+      const scope = await loadScope(run);
       const { record, frozen } = scope;
       const allowed = (deployment.orgs().get(record.org) ?? frozen.settings).recipients;
       const refusal = recipientRefusal(request.to, allowed);
@@ -141,7 +141,7 @@ export function createRecipientService(
         });
       }
       await assertNotDenied(request.to, deployment);
-      const { rows, manifest } = await rowsOf(record);
+      const { rows, manifest } = await loadRows(record);
       const { target, replaced } = chooseTarget(request, rows, emailTargets(frozen, manifest), record);
       const recipient = canonicalAddress(request.to) ?? request.to;
       const id = deliveryId(record.id, target, recipientKey(recipient));
@@ -175,7 +175,7 @@ export function createRecipientService(
       reason: string,
       by: Reviewer,
     ): Promise<AddedDelivery> => {
-      const scope = await scopeOf(run);
+      const scope = await loadScope(run);
       const { record, frozen } = scope;
       if (admitted) await assertProposalAllowed(record, delivery);
       const proposal = await decideProposal(record, delivery, admitted, reason, by, deployment);
@@ -185,7 +185,7 @@ export function createRecipientService(
       const need = frozen.definition.approval?.need ?? 0;
       await audited(admitted ? 'recipient.approved' : 'recipient.rejected', added, by, `${recipient}: ${reason}`);
       if (proposal.state !== 'approved') return { record, delivery: added, waits: proposal, need };
-      const { rows } = await rowsOf(record);
+      const { rows } = await loadRows(record);
       const replaced = rows.find((row) => row.id === proposal.replaces && row.state !== 'replaced');
       const author = { by: proposal.by.name, reason: proposal.reason };
       return { record: await admit(record, added, replaced, author), delivery: added, waits: null, need };
@@ -204,7 +204,7 @@ const emailTargets = (
   { packs }: Manifest,
 ): readonly string[] =>
   deliveries.flatMap((entry, index) => {
-    const { target } = targetOf(entry, TARGETS);
+    const { target } = resolveTarget(entry, TARGETS);
     if (target.addressedTo === undefined) return [];
     const desks = packs?.filter(({ state }) => state === 'ready');
     return desks?.map((desk) => targetName(index, target.kind, desk)) ?? [targetName(index, target.kind)];

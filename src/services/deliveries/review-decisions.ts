@@ -30,7 +30,7 @@ export function createReviewDecisions({ reviews, clock }: Deployment) {
       if (event === undefined) return false;
       const seq = review.state.seq + 1;
       const at = Math.max(clock.now(), review.events.at(-1)?.at ?? 0);
-      if (await reviews.append(record, seq, { ...event, seq, at, by: actorOf(by) })) return true;
+      if (await reviews.append(record, seq, { ...event, seq, at, by: toActor(by) })) return true;
     }
     throw new DocketError('run.conflict', `The review of run ${record.id} keeps changing.`, {
       next: 'Check it with `docket runs show`, then decide again.',
@@ -79,4 +79,4 @@ const WAITS_FOR: Readonly<Record<ReviewPhase, string>> = {
 };
 
 /** An actor with only a name, which is enough for events that need no sign-in. */
-const actorOf = (name: string): ReviewActor => ({ person: name, name, principal: name });
+const toActor = (name: string): ReviewActor => ({ person: name, name, principal: name });

@@ -49,7 +49,7 @@ export async function recoverExpiredRows(deployment: Deployment): Promise<void> 
   const prefix = `${deployment.prefix}:`;
   const expired = await listExpiredUnknown(redis, prefix);
   if (expired.length === 0) return;
-  const unreadable = await recoverRowsOf(expired, deployment);
+  const unreadable = await recoverDeliveryRows(expired, deployment);
   for (const id of expired) if (!unreadable.has(hashTagOfDelivery(id))) await removeExpiredUnknown(redis, prefix, id);
 }
 
@@ -59,7 +59,7 @@ export async function recoverExpiredRows(deployment: Deployment): Promise<void> 
  *
  * @returns the ledger keys of unreadable runs
  */
-export async function recoverRowsOf(
+export async function recoverDeliveryRows(
   deliveries: readonly string[],
   deployment: Deployment,
   orgs: readonly string[] | '*' = '*',

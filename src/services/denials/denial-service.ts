@@ -4,7 +4,7 @@ import { parseDenials } from '../../deliver/denials/parse-denials.ts';
 import type { AuditActor, AuditEvent } from '../audit-log.ts';
 import type { Deployment } from '../deployment/deployment.ts';
 
-export { type Denial, denyListOf, NOBODY_DENIED } from '../../deliver/denials/deny-list.ts';
+export { buildDenyList as denyListOf, type Denial, NOBODY_DENIED } from '../../deliver/denials/deny-list.ts';
 
 /** How many names an audit log entry contains. */
 const MAX_NAMED = 20;

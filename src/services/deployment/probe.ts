@@ -71,7 +71,7 @@ export const formatSome = (names: readonly string[]): string =>
   `${names.slice(0, 5).join(', ')}${names.length <= 5 ? '' : ` and ${names.length - 5} more`}`;
 
 /** The problem that a result describes, with its cause as a sentence. */
-export const problemOf = ({ problem, detail, remedy = '', since, affects, orgs }: CheckResult): DeploymentProblem[] =>
+export const toProblems = ({ problem, detail, remedy = '', since, affects, orgs }: CheckResult): DeploymentProblem[] =>
   problem === undefined
     ? []
     : [

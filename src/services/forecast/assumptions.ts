@@ -30,7 +30,7 @@ export async function readAssumptions(
   await forEachWithConcurrency(reports, CONCURRENT_READS, async (report) => {
     const { org, report: id } = report.definition;
     const last = await runs.list({ org, report: id, states: ['done'], limit: MEASURED_RUNS });
-    const durations = durationsOf(last);
+    const durations = measureDurations(last);
     if (durations !== undefined) measured.set(reportName(report), durations);
   });
   return {
@@ -42,7 +42,7 @@ export async function readAssumptions(
 }
 
 /** The medians of the runs, with defaults for what none of them measured. Undefined if nothing was measured. */
-export function durationsOf(
+export function measureDurations(
   runs: readonly Pick<RunRecord, 'timings' | 'deliver' | 'review' | 'calls' | 'pages' | 'tokenWaitMs'>[],
 ): RunDurations | undefined {
   const pages = runs[0]?.pages;
@@ -61,8 +61,12 @@ export function durationsOf(
   };
   const { callMs, renderMs, deliverMs } = measured;
   if (callMs.length + renderMs.length + deliverMs.length === 0) return undefined;
-  const medianOf = (name: keyof typeof measured): number => median(measured[name]) ?? DEFAULT_ASSUMPTIONS[name];
-  const medians = { callMs: medianOf('callMs'), renderMs: medianOf('renderMs'), deliverMs: medianOf('deliverMs') };
+  const computeMedian = (name: keyof typeof measured): number => median(measured[name]) ?? DEFAULT_ASSUMPTIONS[name];
+  const medians = {
+    callMs: computeMedian('callMs'),
+    renderMs: computeMedian('renderMs'),
+    deliverMs: computeMedian('deliverMs'),
+  };
   return pages === undefined ? medians : { ...medians, pages };
 }
 

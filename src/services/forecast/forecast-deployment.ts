@@ -39,7 +39,7 @@ export const forecastName = ({ name, slot }: { readonly name: string; readonly s
   `${name} ${slot}`;
 
 /** The id of the slot's real run. */
-export const runOf = ({ org, name, slot }: { readonly org: string; readonly name: string; readonly slot: number }) =>
+export const toRunId = ({ org, name, slot }: { readonly org: string; readonly name: string; readonly slot: number }) =>
   runId(org, name.slice(org.length + 1), isoInstant(slot));
 
 /** When a run was delivered, epoch ms. Null: not yet, or never. */
@@ -98,7 +98,7 @@ export async function forecastDeployment(
   const actual = new Map<string, RunRecord>();
   const begun = forecast.runs.filter(({ run }) => run.begins <= clock.now());
   await forEachWithConcurrency(begun, CONCURRENT_READS, async ({ run }) => {
-    const record = await runs.get(runOf(run));
+    const record = await runs.get(toRunId(run));
     if (record !== undefined) actual.set(forecastName(run), record);
   });
   const foreseen = new Map<string, number>();
@@ -161,6 +161,6 @@ export const createForecastRound =
     if (definedReports(jobs()).every((report) => beginningSlots(report, now, now + AHEAD_MS).length === 0)) return;
     const { forecast } = await forecastDeployment({ from: now - BEFORE_MS, to: now + AHEAD_MS }, sources);
     for (const { run, delivered } of forecast.runs) {
-      if (run.begins > now) await stored.put(runOf(run), run.slot, delivered);
+      if (run.begins > now) await stored.put(toRunId(run), run.slot, delivered);
     }
   };

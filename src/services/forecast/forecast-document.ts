@@ -2,7 +2,7 @@ import { DateTime } from 'luxon';
 import { z } from 'zod';
 import { isoInstant, isoInstantOrNull, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { RunRecord } from '../../run/run-record.ts';
-import { type DeploymentForecast, deliveredAt, forecastName, runOf } from './forecast-deployment.ts';
+import { type DeploymentForecast, deliveredAt, forecastName, toRunId } from './forecast-deployment.ts';
 import type { SimulatedRun } from './simulate-runs.ts';
 
 const count = z.int().min(0);
@@ -117,7 +117,7 @@ export function forecastDocument(
     },
     runs: runs
       .filter(isVisible)
-      .map((one) => runDocument(one, actual.get(forecastName(one.run)), foreseen?.get(runOf(one.run)))),
+      .map((one) => runDocument(one, actual.get(forecastName(one.run)), foreseen?.get(toRunId(one.run)))),
     keys: keys
       .filter(({ organizations }) => organizations.some(canSee))
       .map(({ key, organizations, limits, minutes, fullAt }) => {

@@ -56,9 +56,9 @@ export async function findLateSlots(
     const around = simulated.map(({ run }) => run).filter((run) => Math.abs(run.begins - slot) <= AROUND_MS);
     calls += around.reduce((sum, run) => sum + run.calls.length, 0);
     const isAdvised = found.length < MAX_ADVISED && calls <= MAX_ADVISED_CALLS;
-    const beside = { tasks: tasks.filter(({ at }) => Math.abs(at - slot) <= AROUND_MS), to };
+    const options = { tasks: tasks.filter(({ at }) => Math.abs(at - slot) <= AROUND_MS), to };
     const isOnTime: IsOnTime = async (tried, assumed = {}) => {
-      const { runs: ended } = await simulateRuns(tried, limits, { ...assumptions, ...assumed }, beside);
+      const { runs: ended } = await simulateRuns(tried, limits, { ...assumptions, ...assumed }, options);
       return !ended.some(({ run, late }) => late && run.slot === slot && run.key === key);
     };
     const advice = isAdvised ? await advisePrepare(around, first.run, isOnTime) : undefined;
@@ -90,11 +90,11 @@ async function advisePrepare(
   { slot, key }: ForecastRun,
   isOnTime: IsOnTime,
 ): Promise<PrepareAdvice | undefined> {
-  const callsOf = ({ calls }: ForecastRun): number =>
+  const countCalls = ({ calls }: ForecastRun): number =>
     calls.filter(({ completeFrom, kind }) => completeFrom !== undefined && kind === 'report').length;
   const candidates = runs
-    .filter((run) => run.slot === slot && run.key === key && callsOf(run) > 0)
-    .sort((a, b) => callsOf(b) - callsOf(a) || (a.name < b.name ? -1 : 1));
+    .filter((run) => run.slot === slot && run.key === key && countCalls(run) > 0)
+    .sort((a, b) => countCalls(b) - countCalls(a) || (a.name < b.name ? -1 : 1));
   const isEnough = (count: number, prepareMs: number): Promise<boolean> => {
     const chosen = new Set(candidates.slice(0, count));
     return isOnTime(runs.map((run) => (chosen.has(run) ? prepareRun(run, prepareMs) : run)));

@@ -35,7 +35,7 @@ export async function lateWarnings(
   });
   const warnings = new Map<string, { readonly weekdays: string[]; readonly at: number }>();
   for (const [index, slot] of late_slots.entries()) {
-    const time = DateTime.fromISO(slot.slot, { zone: zoneOf(forecast.lateSlots[index], jobs), locale: 'en-GB' });
+    const time = DateTime.fromISO(slot.slot, { zone: findZone(forecast.lateSlots[index], jobs), locale: 'en-GB' });
     const { key, reports: count, calls, late } = slot;
     const same = JSON.stringify([time.toFormat('HH:mm'), key, count, calls, late]);
     const known = warnings.get(same) ?? { weekdays: [], at: index };
@@ -47,7 +47,7 @@ export async function lateWarnings(
     const last = simulated?.runs.filter(({ late }) => late).toSorted((a, b) => b.delivered - a.delivered)[0];
     const source = last && jobs.sources.get(last.run.name);
     if (slot === undefined || source === undefined) return [];
-    const zone = zoneOf(simulated, jobs);
+    const zone = findZone(simulated, jobs);
     const days = [...new Set(weekdays)];
     const when = `${days.length === DAYS ? 'Every day' : days.join(', ')} ${DateTime.fromISO(slot.slot, { zone }).toFormat('HH:mm')}`;
     const { advice, concurrency } = slot;
@@ -69,7 +69,7 @@ export async function lateWarnings(
 }
 
 /** The time zone of the slot's first report. */
-function zoneOf(
+function findZone(
   slot: { readonly runs: readonly { readonly run: { readonly name: string; readonly org: string } }[] } | undefined,
   { reports, orgs }: Pick<Definitions, 'orgs' | 'reports'>,
 ): string {

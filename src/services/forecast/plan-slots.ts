@@ -1,7 +1,7 @@
 import { DateTime } from 'luxon';
 import { toDocketError } from '../../base/error.ts';
 import { MINUTE_MS, SECOND_MS } from '../../base/time.ts';
-import { runPeriodsOf } from '../../definitions/periods/period.ts';
+import { resolveRunPeriods } from '../../definitions/periods/period.ts';
 import { dataReadyMs } from '../../definitions/schema/org-settings.ts';
 import { preparedCalls } from '../../plan/prepare.ts';
 import type { FrozenDefinition } from '../../queue/definitions/definition-store.ts';
@@ -94,7 +94,7 @@ function planner(report: FrozenDefinition, { catalog }: PlanningSource): SlotToP
   const { definition, settings } = report;
   let last: { readonly days: string; readonly planned: PlannedRun } | undefined;
   return ({ slot, begins }) => {
-    const periods = runPeriodsOf(definition, settings, slot);
+    const periods = resolveRunPeriods(definition, settings, slot);
     const days = settings.readings === undefined ? JSON.stringify(periods) : String(slot);
     if (last?.days !== days) last = { days, planned: planRun(report, periods, catalog, begins) };
     return last.planned;
@@ -119,7 +119,7 @@ function planSlot({ report, name, slot: at, before, source, planOf }: SlotToPlan
       : {
           watch: {
             ms: corrections.watch * SECOND_MS,
-            calls: callsOfCheck(report, runPeriodsOf(definition, settings, slot), source.catalog),
+            calls: callsOfCheck(report, resolveRunPeriods(definition, settings, slot), source.catalog),
           },
         };
   const run: ForecastRun = {

@@ -4,7 +4,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../base/time.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { RunPeriods } from '../../definitions/periods/period.ts';
 import { daysBetween, localDay, readingWindow } from '../../definitions/schedules/reading-window.ts';
-import { deskDefinition, deskOf } from '../../definitions/split.ts';
+import { buildDesk, deskDefinition } from '../../definitions/split.ts';
 import { isCurrentSection } from '../../plan/answered-sections.ts';
 import { readingQuestions } from '../../plan/reading.ts';
 import { splitPlan } from '../../plan/split/split-plan.ts';
@@ -37,7 +37,7 @@ export function callsOfCheck(
     if (split === undefined) return planCheck({ definition, settings }, watched, periods, catalog).calls.length;
     const [first] = catalog.dimensions.find(({ id }) => id === split.by)?.values ?? [];
     if (first === undefined) return 0;
-    const desk = deskDefinition(definition, deskOf(first.value, first.label));
+    const desk = deskDefinition(definition, buildDesk(first.value, first.label));
     const one = planCheck({ definition: desk, settings }, watched, periods, catalog);
     return splitPlan(one, split.by, { org: settings.org, catalog }).calls.length;
   } catch (thrown) {
@@ -54,10 +54,10 @@ export function planTasks(
   sources: ReadonlyMap<string, PlanningSource | string>,
   editions: readonly WatchedEdition[],
 ): ForecastTask[] {
-  const readings = [...sources.values()].flatMap((source) => (typeof source === 'string' ? [] : readingsOf(source)));
-  return [...readings, ...editions.flatMap(checkOf)];
+  const readings = [...sources.values()].flatMap((source) => (typeof source === 'string' ? [] : planReadings(source)));
+  return [...readings, ...editions.flatMap(planEditionCheck)];
 
-  function readingsOf({ key, catalog, settings }: PlanningSource): ForecastTask[] {
+  function planReadings({ key, catalog, settings }: PlanningSource): ForecastTask[] {
     const { id: org, readings: read, timezone } = settings;
     if (read === undefined) return [];
     const calls = readingQuestions(read, catalog).length;
@@ -71,7 +71,7 @@ export function planTasks(
     });
   }
 
-  function checkOf({ report, periods, deliveredAt, checkedAt }: WatchedEdition): ForecastTask[] {
+  function planEditionCheck({ report, periods, deliveredAt, checkedAt }: WatchedEdition): ForecastTask[] {
     const { org, corrections, timezone } = report.definition;
     const source = sources.get(org);
     if (source === undefined || typeof source === 'string' || corrections === undefined) return [];

@@ -103,11 +103,11 @@ export function simulateCalls(
   const durationsOf = ({ name }: Pick<ForecastRun, 'name'>): RunDurations =>
     assumptions.reports?.get(name) ?? assumptions;
 
-  const maxWaitOf = ({ maxWaitMs = MAX_WAIT_MS }: Caller, priority: CallClass): number =>
+  const getMaxWait = ({ maxWaitMs = MAX_WAIT_MS }: Caller, priority: CallClass): number =>
     isSpareClass(priority) ? 0 : maxWaitMs;
 
   /** Makes a call, or uses another run's response. @returns until when the run snoozes, or undefined with a response */
-  const ask = async (
+  const makeCall = async (
     caller: Caller,
     { id, request, maxAgeMs, priority, turn }: Request,
   ): Promise<number | undefined> => {
@@ -133,7 +133,7 @@ export function simulateCalls(
       if (found === 'in_flight') {
         if (polling.polls === 0) polling = { since: clock.now(), polls: 0 };
         const ms = Math.min(25 * 2 ** polling.polls, SECOND_MS);
-        if (clock.now() - polling.since + ms > maxWaitOf(caller, priority)) return clock.now() + MAX_WAIT_MS;
+        if (clock.now() - polling.since + ms > getMaxWait(caller, priority)) return clock.now() + MAX_WAIT_MS;
         polling.polls += 1;
         await clock.sleep(ms);
         continue;
@@ -146,7 +146,7 @@ export function simulateCalls(
       if (!result.granted) {
         if (hasClaim) shared.release(request, id);
         if (!isSpareClass(priority)) key.fullAt ??= startOfMinute(clock.now());
-        if (result.at - clock.now() > maxWaitOf(caller, priority)) return result.at;
+        if (result.at - clock.now() > getMaxWait(caller, priority)) return result.at;
         // Nothing aborts this wait.
         const { signal } = new AbortController();
         await budget.waiters.sleep(run.key, id, result.at, { clock, windowMs: budget.limits.windowMs, signal });
@@ -172,7 +172,7 @@ export function simulateCalls(
   };
 
   /** Gets the catalog of the run's organization, at most `maxAgeMs` old. One run requests it, and the others wait. */
-  const askCatalog = async (
+  const requestCatalog = async (
     caller: Caller,
     priority: CallClass,
     maxAgeMs = CATALOG_TTL_MS - 1,
@@ -188,20 +188,20 @@ export function simulateCalls(
       if (clock.now() >= catalog.claimedUntil) {
         catalog.claimedUntil = clock.now() + CATALOG_CLAIM_MS;
         const place = { id: `catalog ${org} ${priority}`, turn: `${org}:catalog`, priority };
-        const snoozed = await ask(caller, { ...place, request: '', maxAgeMs: 0 });
+        const snoozed = await makeCall(caller, { ...place, request: '', maxAgeMs: 0 });
         if (snoozed === undefined) catalog.storedAt = clock.now();
         catalog.claimedUntil = 0;
         return snoozed;
       }
-      if (clock.now() - since > maxWaitOf(caller, priority)) return clock.now() + CATALOG_POLL_MS;
+      if (clock.now() - since > getMaxWait(caller, priority)) return clock.now() + CATALOG_POLL_MS;
       await clock.sleep(CATALOG_POLL_MS);
       // Takes its turn last in this millisecond.
       await clock.turn('~');
     }
   };
 
-  /** Reads one page with a token of the key's read budget. @returns as `ask` */
-  const askPage = async (caller: ListCaller, id: string): Promise<number | undefined> => {
+  /** Reads one page with a token of the key's read budget. @returns as `makeCall` */
+  const requestPage = async (caller: ListCaller, id: string): Promise<number | undefined> => {
     const { run } = caller;
     const { reads } = keyOf(run);
     for (;;) {
@@ -215,22 +215,22 @@ export function simulateCalls(
         await reads.complete(run.key, result.token);
         return undefined;
       }
-      if (result.at - clock.now() > maxWaitOf(caller, 'scheduled')) return result.at;
+      if (result.at - clock.now() > getMaxWait(caller, 'scheduled')) return result.at;
       const { signal } = new AbortController();
       await reads.waiters.sleep(run.key, id, result.at, { clock, windowMs: reads.limits.windowMs, signal });
     }
   };
 
-  /** Reads a list: first the number of its organization if that is not known, then pages in order. @returns as `ask` */
-  const askList = async (caller: ListCaller, index: number): Promise<number | undefined> => {
+  /** Reads a list: first the number of its organization if that is not known, then pages in order. @returns as `makeCall` */
+  const requestList = async (caller: ListCaller, index: number): Promise<number | undefined> => {
     const { run } = caller;
     const { pages = run.calls.filter(({ kind }) => kind === 'list').length } = durationsOf(run);
-    if (run.isCurrentOrg) caller.organization ??= askPage(caller, `${callerId(caller)} organizations`);
+    if (run.isCurrentOrg) caller.organization ??= requestPage(caller, `${callerId(caller)} organizations`);
     let snoozed = await caller.organization;
     while (snoozed === undefined && caller.pages < pages) {
       // Counted first, because the run's other lists read pages meanwhile.
       caller.pages += 1;
-      snoozed = await askPage(caller, `${callerId(caller)} ${index}`);
+      snoozed = await requestPage(caller, `${callerId(caller)} ${index}`);
       if (snoozed !== undefined) caller.pages -= 1;
     }
     return snoozed;
@@ -240,10 +240,10 @@ export function simulateCalls(
     keys,
     keyOf,
     durationsOf,
-    askCatalog,
-    askList,
-    askReport: (caller: Caller, { request }: Pick<ForecastCall, 'request'>, index: number, priority: CallClass) =>
-      ask(caller, { id: `${callerId(caller)} ${index}`, request, maxAgeMs: caller.run.maxAgeMs, priority }),
+    requestCatalog,
+    requestList,
+    requestReport: (caller: Caller, { request }: Pick<ForecastCall, 'request'>, index: number, priority: CallClass) =>
+      makeCall(caller, { id: `${callerId(caller)} ${index}`, request, maxAgeMs: caller.run.maxAgeMs, priority }),
   };
 }
 

@@ -82,7 +82,12 @@ export async function simulateRuns(
   const preparedFrom = runs.flatMap(({ calls }) => calls.flatMap((call) => call.preparedFrom ?? []));
   const first = Math.min(...preparedFrom, ...tasks.map(({ at }) => at));
   const clock = virtualClock(runs.reduce((earliest, { begins }) => Math.min(earliest, begins), first));
-  const { keys, keyOf, durationsOf, askCatalog, askReport, askList } = simulateCalls(runs, limits, assumptions, clock);
+  const { keys, keyOf, durationsOf, requestCatalog, requestReport, requestList } = simulateCalls(
+    runs,
+    limits,
+    assumptions,
+    clock,
+  );
   const line = createRunLine<Job>(clock);
   const jobs = runs.map(
     (run): Job => ({
@@ -98,7 +103,7 @@ export async function simulateRuns(
 
   /** @returns until when the run snoozes; undefined once all calls are answered */
   const fetchCalls = async (job: Job): Promise<number | undefined> => {
-    const snoozed = assumptions.catalogs === 'cached' ? undefined : await askCatalog(job, 'scheduled');
+    const snoozed = assumptions.catalogs === 'cached' ? undefined : await requestCatalog(job, 'scheduled');
     if (snoozed !== undefined) return snoozed;
     job.organization = undefined;
     const snoozes: number[] = [];
@@ -106,7 +111,8 @@ export async function simulateRuns(
     await forEachWithConcurrency(missing, CONCURRENT_CALLS, async ([index, call]) => {
       // A run that will snooze starts no new calls, but lets the current ones finish.
       if (snoozes.length > 0) return;
-      const until = call.kind === 'list' ? await askList(job, index) : await askReport(job, call, index, 'scheduled');
+      const until =
+        call.kind === 'list' ? await requestList(job, index) : await requestReport(job, call, index, 'scheduled');
       if (until === undefined) job.answered.add(index);
       else snoozes.push(until);
     });
@@ -116,7 +122,7 @@ export async function simulateRuns(
   const prepared = jobs.filter(({ prepareAt }) => prepareAt < Number.POSITIVE_INFINITY);
   const isPreparing = (key: string): boolean =>
     prepared.some(({ run, prepareAt }) => run.key === key && prepareAt <= clock.now() && clock.now() < run.begins);
-  const simulateTask = createTaskSimulation(clock, { askCatalog, askReport }, { to, isPreparing });
+  const simulateTask = createTaskSimulation(clock, { requestCatalog, requestReport }, { to, isPreparing });
 
   let idle = assumptions.processes * assumptions.concurrency;
   let failure: unknown;
@@ -176,14 +182,14 @@ export async function simulateRuns(
   const prepare = async (job: Job, until: number): Promise<boolean> => {
     const { calls, begins } = job.run;
     const waits: number[] = [];
-    const first = await askCatalog(job, 'preparation');
+    const first = await requestCatalog(job, 'preparation');
     if (first !== undefined) waits.push(first);
     const missing = [...calls.entries()].filter(
       ([index, { preparedFrom: from = Infinity }]) => !job.answered.has(index) && from <= clock.now(),
     );
     await forEachWithConcurrency(missing, CONCURRENT_CALLS, async ([index, call]) => {
       if (waits.length > 0 || clock.now() >= until) return;
-      const wait = await askReport(job, call, index, 'preparation');
+      const wait = await requestReport(job, call, index, 'preparation');
       if (wait === undefined) job.answered.add(index);
       else waits.push(wait);
     });
@@ -195,7 +201,7 @@ export async function simulateRuns(
     if (later.length === 0 && waits.length === 0 && clock.now() < until) {
       if (clock.now() <= oldest) later.push(oldest + 1);
       else {
-        const renewed = await askCatalog(job, 'preparation', clock.now() - oldest);
+        const renewed = await requestCatalog(job, 'preparation', clock.now() - oldest);
         if (renewed !== undefined) waits.push(renewed);
       }
     }

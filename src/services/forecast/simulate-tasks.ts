@@ -19,11 +19,11 @@ const CONCURRENT_CALLS = 4;
  */
 export function createTaskSimulation(
   clock: VirtualClock,
-  { askCatalog, askReport }: Pick<ReturnType<typeof simulateCalls>, 'askCatalog' | 'askReport'>,
+  { requestCatalog, requestReport }: Pick<ReturnType<typeof simulateCalls>, 'requestCatalog' | 'requestReport'>,
   { to, isPreparing }: { readonly to: number; readonly isPreparing: (key: string) => boolean },
 ) {
   let callers = 0;
-  const callerOf = (task: ForecastTask, maxWaitMs: number): Caller => {
+  const createCaller = (task: ForecastTask, maxWaitMs: number): Caller => {
     callers += 1;
     return {
       run: { ...task, slot: task.at, name: `${task.name} ${task.kind} ${callers}`, maxAgeMs: 0 },
@@ -32,13 +32,13 @@ export function createTaskSimulation(
   };
 
   const read = async (task: ForecastTask): Promise<void> => {
-    const caller = callerOf(task, READING_WAIT_MS);
+    const caller = createCaller(task, READING_WAIT_MS);
     await clock.sleep(task.at - clock.now());
     let answered = 0;
     while (clock.now() < task.until) {
-      let wait = await askCatalog(caller, 'scheduled');
+      let wait = await requestCatalog(caller, 'scheduled');
       while (wait === undefined && answered < task.calls) {
-        wait = await askReport(caller, { request: '' }, answered, 'scheduled');
+        wait = await requestReport(caller, { request: '' }, answered, 'scheduled');
         if (wait === undefined) answered += 1;
       }
       if (answered === task.calls) return;
@@ -51,17 +51,17 @@ export function createTaskSimulation(
   const compare = async (task: ForecastTask, caller: Caller): Promise<void> => {
     const missing = new Set(Array.from({ length: task.calls }, (_, index) => index));
     while (missing.size > 0) {
-      let isWaiting = isPreparing(task.key) || (await askCatalog(caller, 'correction')) !== undefined;
+      let isWaiting = isPreparing(task.key) || (await requestCatalog(caller, 'correction')) !== undefined;
       await forEachWithConcurrency(isWaiting ? [] : [...missing], CONCURRENT_CALLS, async (index) => {
         if (isWaiting) return;
-        if ((await askReport(caller, { request: '' }, index, 'correction')) === undefined) missing.delete(index);
+        if ((await requestReport(caller, { request: '' }, index, 'correction')) === undefined) missing.delete(index);
         else isWaiting = true;
       });
       if (missing.size > 0) await clock.sleep(ROUND_INTERVAL_MS);
     }
   };
   const check = async (task: ForecastTask): Promise<void> => {
-    const caller = callerOf(task, 0);
+    const caller = createCaller(task, 0);
     for (let { at } = task; at < to; at = Math.min(clock.now() + DAY_MS, task.until)) {
       await clock.sleep(at - clock.now());
       const line = (lines.get(task.org) ?? Promise.resolve()).then(() => compare(task, caller));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { addressKey, canonicalDomain } from '../../definitions/allow-lists/recipients.ts';
 import { type Definitions, positionedSource } from '../../definitions/load/load-definitions.ts';
-import { positionOf, type SourceFile, type SourceNode, type ValuePath } from '../../definitions/yaml/source-file.ts';
+import { type SourceFile, type SourceNode, toPosition, type ValuePath } from '../../definitions/yaml/source-file.ts';
 
 /** A place in the definitions where an address occurs. */
 export const mentionSchema = z
@@ -40,18 +40,18 @@ export async function findMentions(
     if (report !== null && listed.length === 0 && !file.toLowerCase().includes(local)) continue;
     const source = positionedSource(jobs, name);
     if (source === undefined) continue;
-    for (const { path, text, offset } of scalarsOf(source.tree, source)) {
+    for (const { path, text, offset } of iterateScalars(source.tree, source)) {
       const isNamed = text.includes('@')
         ? addressKey(text) === key
         : path.includes('domains') && canonicalDomain(text) === domain;
-      const { line } = positionOf(source, offset);
+      const { line } = toPosition(source, offset);
       if (isNamed) found.push({ org, report, file: source.file, line, field: fieldText(path) });
     }
     const list = source.tree?.fields?.get('split')?.value?.fields?.get('to')?.value;
     if (list === undefined || list.fields !== undefined) continue;
     const path = join(jobs.folder, org, scalarText(list, source));
     for (const [value] of listed) {
-      found.push({ org, report, file: path, line: await lineOf(path, value, key), field: value });
+      found.push({ org, report, file: path, line: await findLine(path, value, key), field: value });
     }
   }
   return found;
@@ -67,9 +67,9 @@ const scalarText = ({ offset = 0, end = offset }: SourceNode, { text }: SourceFi
   text.slice(offset, end).replace(/^(["'])(.*)\1$/s, '$2');
 
 /** The scalars of a file. An alias is found at its anchor. */
-function* scalarsOf(node: SourceNode | undefined, source: SourceFile, path: ValuePath = []): Generator<Scalar> {
-  for (const [name, { value }] of node?.fields ?? []) yield* scalarsOf(value, source, [...path, name]);
-  for (const [index, item] of node?.items?.entries() ?? []) yield* scalarsOf(item, source, [...path, index]);
+function* iterateScalars(node: SourceNode | undefined, source: SourceFile, path: ValuePath = []): Generator<Scalar> {
+  for (const [name, { value }] of node?.fields ?? []) yield* iterateScalars(value, source, [...path, name]);
+  for (const [index, item] of node?.items?.entries() ?? []) yield* iterateScalars(item, source, [...path, index]);
   if (node?.offset === undefined || node.fields !== undefined || node.items !== undefined) return;
   yield { path, text: scalarText(node, source), offset: node.offset };
 }
@@ -78,7 +78,7 @@ const fieldText = (path: ValuePath): string =>
   path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${part}`)).join('');
 
 /** The first line of a list file that names both; 1 if the file can no longer be read. */
-async function lineOf(path: string, value: string, key: string): Promise<number> {
+async function findLine(path: string, value: string, key: string): Promise<number> {
   const lines = (await readFile(path, 'utf8').catch(() => '')).split(/\r\n|\n|\r/);
   return (
     Math.max(

@@ -1,4 +1,4 @@
-import { batchesOf, mapWithConcurrency } from '../../base/concurrency.ts';
+import { mapWithConcurrency, splitBatches } from '../../base/concurrency.ts';
 import { type ErrorJson, toDocketError } from '../../base/error.ts';
 import { addressKey, recipientSearchText } from '../../definitions/allow-lists/recipients.ts';
 import type { Period } from '../../definitions/periods/period.ts';
@@ -32,7 +32,7 @@ export function createArchivedDeliveries({
   log,
 }: Pick<Deployment, 'storage' | 'runs' | 'log'>): ArchivedDeliveries {
   const cache = new Map<string, Summary>();
-  const summaryOf = async (run: StoredRun): Promise<Summary | undefined> => {
+  const loadSummary = async (run: StoredRun): Promise<Summary | undefined> => {
     const cached = cache.get(run.id);
     if (cached !== undefined) return cached;
     const manifest = await readManifest(run.files);
@@ -64,7 +64,7 @@ export function createArchivedDeliveries({
           if (run.unpublishedAt === undefined && isNamed && isMatch) stored.push(run);
         }
       }
-      const summaries = await mapWithConcurrency(stored, CONCURRENCY, (run) => ifReadable(run, () => summaryOf(run)));
+      const summaries = await mapWithConcurrency(stored, CONCURRENCY, (run) => ifReadable(run, () => loadSummary(run)));
       const candidates = stored
         .flatMap((run, index) => {
           const summary = summaries[index];
@@ -77,7 +77,7 @@ export function createArchivedDeliveries({
       const deliveries: ReceivedDelivery[] = [];
       let matched = 0;
       let read = 0;
-      for (const batch of batchesOf(candidates, CONCURRENCY)) {
+      for (const batch of splitBatches(candidates, CONCURRENCY)) {
         const found = await mapWithConcurrency(batch, CONCURRENCY, async ({ run, madeAt }) =>
           // A run with a record was already listed.
           (await runs.get(run.id)) === undefined ? ifReadable(run, () => archivedRows(run, madeAt)) : [],
@@ -123,11 +123,11 @@ async function archivedRows({ files }: StoredRun, madeAt: number): Promise<reado
   return namedDeliveries({ manifest, archivedStates, receipts }).flatMap((row) => {
     const archived = archivedStates.get(row.id);
     if (archived === undefined) return [];
-    const mine = attempts.filter(({ delivery }) => delivery === row.id);
-    const decisions = mine.flatMap(({ decision }) => decision ?? []);
+    const ownAttempts = attempts.filter(({ delivery }) => delivery === row.id);
+    const decisions = ownAttempts.flatMap(({ decision }) => decision ?? []);
     // An attempt without a result was interrupted.
     const state = archived.state === 'sending' ? 'unknown' : archived.state;
     const { epoch, detail } = archived;
-    return [{ ...row, epoch, detail, state, at: mine.at(-1)?.at ?? madeAt, decisions }];
+    return [{ ...row, epoch, detail, state, at: ownAttempts.at(-1)?.at ?? madeAt, decisions }];
   });
 }

@@ -1,4 +1,4 @@
-import { targetName, targetOf } from '../../definitions/schema/kinds.ts';
+import { resolveTarget, targetName } from '../../definitions/schema/kinds.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { type DeliveryRow, NOTICE_TARGET } from '../../deliver/ledger/ledger.ts';
 import { TARGETS } from '../../deliver/targets/registry.ts';
@@ -20,7 +20,7 @@ export function deliveredContent(
 ): DeliveredContent | undefined {
   if (target === NOTICE_TARGET) return { kind: 'notice', formats: [] };
   for (const [index, delivery] of definition.deliveries.entries()) {
-    const { target: kind, spec } = targetOf(delivery, TARGETS);
+    const { target: kind, spec } = resolveTarget(delivery, TARGETS);
     // A pack's target is named like the report's, followed by the value.
     if (targetName(index, kind.kind) !== target.replace(/:.*$/, '')) continue;
     const { attach, body } = kind.describe(spec);

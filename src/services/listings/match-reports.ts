@@ -43,7 +43,7 @@ export function matchReports(
 }
 
 /** The words in a filter. */
-export const wordsOf = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean);
+export const splitWords = (text: string): readonly string[] => text.split(/\s+/).filter(Boolean);
 
 /** For titles, which may contain non-ASCII letters: folds the case of all letters. */
 const anyCase = (text: string): string => foldText(text).toLowerCase();
@@ -76,7 +76,7 @@ export async function runPartsFilter(
   const reports =
     match === undefined
       ? undefined
-      : matchReports(wordsOf(match), jobs, recorded)
+      : matchReports(splitWords(match), jobs, recorded)
           .filter(({ org }) => orgs === '*' || orgs.includes(org))
           .map(({ org, report }) => `${org}/${report}`);
   return { reports, recipients, error, begins };

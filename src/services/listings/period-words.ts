@@ -58,7 +58,7 @@ export function parseDays(text: string, now: number): NamedDays {
 }
 
 function periodOfWord(word: string, year: string | undefined, now: number): NamedDays | undefined {
-  const month = monthOf(word);
+  const month = parseMonth(word);
   if (month !== undefined) return latest((of) => `${of}-${String(month).padStart(2, '0')}`, year, now);
   const part = /^(?:w(?<week>\d{1,2})|q(?<quarter>[1-4]))$/.exec(word)?.groups;
   if (part?.week !== undefined) return latest((of) => `${of}-W${part.week?.padStart(2, '0')}`, year, now);
@@ -75,7 +75,7 @@ function periodOfWord(word: string, year: string | undefined, now: number): Name
 }
 
 /** 1 to 12; undefined for other words. */
-function monthOf(typed: string): number | undefined {
+function parseMonth(typed: string): number | undefined {
   const word = typed.toLowerCase();
   if (word.length < MIN_MONTH_LETTERS) return undefined;
   const index = MONTHS.findIndex((names) =>

@@ -92,8 +92,8 @@ export async function listReceived(
     after,
     limit,
   });
-  const deliveries = await deliveriesOf(page.runs, deployment, (row) => {
-    return (state === undefined || row.state === state) && (recipients?.includes(nameOf(row)) ?? true);
+  const deliveries = await collectDeliveries(page.runs, deployment, (row) => {
+    return (state === undefined || row.state === state) && (recipients?.includes(toRecipientName(row)) ?? true);
   });
   if (page.next !== null) return { deliveries, next: page.next };
   const left = Math.max(1, limit - page.runs.length);
@@ -144,16 +144,16 @@ export function exactOr(text: string, found: readonly IndexedRecipient[]): reado
 }
 
 /** The recipient's name in `RunFilter.recipients`. */
-export const nameOf = ({ org, recipient }: DeliveryRow): string => `${org}/${recipientTerm(recipient)}`;
+export const toRecipientName = ({ org, recipient }: DeliveryRow): string => `${org}/${recipientTerm(recipient)}`;
 
 /** The matching deliveries of runs, in the order of the runs. */
-export async function deliveriesOf(
+export async function collectDeliveries(
   runs: readonly RunRecord[],
   { ledger, definitions }: Deployment,
   isMatch: (row: DeliveryRow) => boolean,
 ): Promise<readonly ReceivedDelivery[]> {
   const byVersion = new Map<string, ReturnType<typeof readableDefinition>>();
-  const definitionOf = (run: RunRecord) => {
+  const loadDefinition = (run: RunRecord) => {
     const name = `${run.org}/${run.report} ${run.digest}`;
     const found = byVersion.get(name) ?? readableDefinition(run, definitions);
     byVersion.set(name, found);
@@ -162,7 +162,7 @@ export async function deliveriesOf(
   const each = await Promise.all(
     runs.map(async (run) => {
       const rows = (await ledger.list(run.id)).filter(isMatch);
-      const definition = rows.length === 0 ? undefined : await definitionOf(run);
+      const definition = rows.length === 0 ? undefined : await loadDefinition(run);
       return rows.map(
         (row): ReceivedDelivery => ({
           row,

@@ -60,7 +60,7 @@ export function createDuePreparations(): (
   now: number,
 ) => readonly DuePreparation[] {
   const quiet = new WeakMap<FrozenDefinition, { readonly since: number; readonly until: number }>();
-  const dueOf = (report: FrozenDefinition, now: number): readonly DuePreparation[] => {
+  const findDue = (report: FrozenDefinition, now: number): readonly DuePreparation[] => {
     const known = quiet.get(report);
     // After the clock was set back, it may be before a slot that was considered over.
     if (known !== undefined && known.since <= now && now < known.until) return [];
@@ -82,7 +82,7 @@ export function createDuePreparations(): (
   return (reports, now) =>
     reports
       .filter(isPrepared)
-      .flatMap((report) => dueOf(report, now))
+      .flatMap((report) => findDue(report, now))
       .sort((one, other) => one.begins - other.begins || (one.run < other.run ? -1 : 1));
 }
 
@@ -98,7 +98,7 @@ export function createTokensFreeAt(): (reports: readonly FrozenDefinition[], now
     FrozenDefinition,
     { readonly since: number; readonly until: number; readonly next: number }
   >();
-  const nextOf = (report: FrozenDefinition, now: number, spanMs: number): number => {
+  const findNext = (report: FrozenDefinition, now: number, spanMs: number): number => {
     const found = known.get(report);
     if (found !== undefined && found.since <= now && now + spanMs < found.until) return found.next;
     const upTo = now + spanMs + SEARCHED_MS;
@@ -108,7 +108,7 @@ export function createTokensFreeAt(): (reports: readonly FrozenDefinition[], now
   };
   return (reports, now, windowMs) => {
     const spanMs = 2 * windowMs + MINUTE_MS;
-    const next = Math.min(...reports.map((report) => nextOf(report, now, spanMs)), Number.POSITIVE_INFINITY);
+    const next = Math.min(...reports.map((report) => findNext(report, now, spanMs)), Number.POSITIVE_INFINITY);
     return Math.min(now + MINUTE_MS, next - 2 * windowMs);
   };
 }

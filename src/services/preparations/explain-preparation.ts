@@ -2,8 +2,8 @@ import { DateTime } from 'luxon';
 import { toDocketError } from '../../base/error.ts';
 import type { Catalog } from '../../contract/catalog.ts';
 import type { Diagnostic } from '../../definitions/diagnostics/diagnostic.ts';
-import { runPeriodsOf } from '../../definitions/periods/period.ts';
-import { jitterMs, nextReportSlots, type Slot, timetableOf } from '../../definitions/schedules/slots.ts';
+import { resolveRunPeriods } from '../../definitions/periods/period.ts';
+import { buildTimetable, jitterMs, nextReportSlots, type Slot } from '../../definitions/schedules/slots.ts';
 import { dataReadyMs, type OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { formatDurationLiteral } from '../../definitions/schema/values/durations.ts';
@@ -27,7 +27,7 @@ const SHORT_DATA_READY_S = 61 * 60;
 
 function preparedSlots(definition: Definition, settings: OrgSettings, now: number): readonly Slot[] {
   if (definition.schedule.every(({ prepare }) => prepare === undefined)) return [];
-  return nextReportSlots(timetableOf(definition, settings), now, SEARCHED_SLOTS).filter(
+  return nextReportSlots(buildTimetable(definition, settings), now, SEARCHED_SLOTS).filter(
     ({ schedule }) => schedule.prepare !== undefined,
   );
 }
@@ -39,7 +39,12 @@ function viewSlot(
   catalog: Catalog,
 ): PreparationView {
   const begins = at + jitterMs(definition.org, definition.report, at, schedule);
-  const { calls: all } = planRun({ definition, settings }, runPeriodsOf(definition, settings, at), catalog, begins);
+  const { calls: all } = planRun(
+    { definition, settings },
+    resolveRunPeriods(definition, settings, at),
+    catalog,
+    begins,
+  );
   const from = begins - (schedule.prepare ?? 0) * 1000;
   const { calls, others } = preparedCalls({ calls: all }, { from, begins, dataReadyMs: dataReadyMs(settings) });
   return {
@@ -98,7 +103,7 @@ function hasPreparedCalls(
       throw thrown;
     }
   }
-  const { period, sectionPeriods = {} } = runPeriodsOf(definition, settings, slot.at);
+  const { period, sectionPeriods = {} } = resolveRunPeriods(definition, settings, slot.at);
   const begins = slot.at + jitterMs(definition.org, definition.report, slot.at, slot.schedule);
   return definition.sections.some(({ id, metrics }) => {
     if (metrics === undefined) return false;

@@ -31,7 +31,7 @@ export interface PreparationRoundPorts {
   /** The settings of a report's organization, with the current API key and access control. */
   readonly settingsNow: (frozen: OrgSettings) => OrgSettings;
   /** An organization's ports. Their response store keeps responses for `ttlMs`. */
-  readonly preparePortsOf: (settings: OrgSettings, ttlMs: number) => Promise<PreparePorts>;
+  readonly buildPreparePorts: (settings: OrgSettings, ttlMs: number) => Promise<PreparePorts>;
   readonly clock: SteadyClock;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -61,7 +61,7 @@ export function createPreparationRounds(ports: PreparationRoundPorts) {
     });
   };
 
-  const keysOf = async (reports: readonly FrozenDefinition[]): Promise<ReadonlyMap<string, string>> => {
+  const loadKeys = async (reports: readonly FrozenDefinition[]): Promise<ReadonlyMap<string, string>> => {
     const orgs = [...new Set(reports.map(({ definition }) => definition.org))];
     const keys = await Promise.all(orgs.map(async (org) => [org, await ports.keyOf(org)] as const));
     return new Map(keys.flatMap(([org, key]) => (key === undefined ? [] : [[org, key] as const])));
@@ -80,7 +80,7 @@ export function createPreparationRounds(ports: PreparationRoundPorts) {
     const { org, report: id, digest } = report.definition;
     if (!(await index.claim(run, processId, CLAIM_TTL_MS))) return false;
     const settings = ports.settingsNow(report.settings);
-    const slotPorts = await ports.preparePortsOf(settings, begins - clock.now() + PREPARATION_TTL_MS);
+    const slotPorts = await ports.buildPreparePorts(settings, begins - clock.now() + PREPARATION_TTL_MS);
     // Checked again: the key may have been replaced since the round began.
     if (slotPorts.key !== key) return false;
     const result = await prepareSlot(due, slotPorts, { settings, until, signal });
@@ -133,7 +133,7 @@ export function createPreparationRounds(ports: PreparationRoundPorts) {
         return;
       }
       const reports = ports.reports();
-      const [keys, statuses] = await Promise.all([keysOf(reports), index.statuses()]);
+      const [keys, statuses] = await Promise.all([loadKeys(reports), index.statuses()]);
       const over = [...statuses].filter(([, { begins }]) => begins < now - PREPARATION_TTL_MS).map(([run]) => run);
       await index.remove(over);
       const open = found.flatMap((due) => {
@@ -147,7 +147,7 @@ export function createPreparationRounds(ports: PreparationRoundPorts) {
         if (signal.aborted) return;
         if (waiting.has(key)) continue;
         const ofKey = reports.filter(({ definition }) => keys.get(definition.org) === key);
-        const windowMs = windowOf(ofKey);
+        const windowMs = findLongestWindow(ofKey);
         const until = tokensFreeAt(ofKey, clock.now(), windowMs);
         if (until <= clock.now()) continue;
         try {
@@ -173,5 +173,5 @@ const failedResult = (error: DocketError): PrepareResult => ({
 });
 
 /** A key's window: the longest among the organizations that share it. */
-const windowOf = (reports: readonly FrozenDefinition[]): number =>
+const findLongestWindow = (reports: readonly FrozenDefinition[]): number =>
   Math.max(...reports.map(({ settings }) => (settings.budget?.window ?? MINUTE_MS / 1000) * 1000));

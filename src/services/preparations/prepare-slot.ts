@@ -18,7 +18,7 @@ import { fetchReport } from '../../fetch/fetch-report.ts';
 import { incompleteNotes } from '../../fetch/notes.ts';
 import { rateLimitContext } from '../../fetch/rate-limit/rate-limited-call.ts';
 import { fetchSplit, sliceDataset } from '../../fetch/split/fetch-split.ts';
-import { allCallsOf, type SectionPlan } from '../../plan/plan.ts';
+import { collectAllCalls, type SectionPlan } from '../../plan/plan.ts';
 import { type PreparedCalls, preparedCalls } from '../../plan/prepare.ts';
 import type { RunPorts } from '../../run/run-context.ts';
 import { createRunOrder } from '../../run/run-order.ts';
@@ -94,19 +94,19 @@ export async function prepareSlot(
     return { ...nothing, state: 'waiting', at: cached.kind === 'snooze' ? cached.until : until };
 
   const pass = async (catalog: Catalog) => {
-    const planned = planOf(due, settings, catalog, clock.now());
+    const planned = planSlotRun(due, settings, catalog, clock.now());
     const { plan } = planned;
     const source = { service: client.service, key, registryVersion: plan.registryVersion };
-    const asked = preparedCalls(planned, { from: due.from, begins, dataReadyMs: dataReadyMs(settings) });
+    const requested = preparedCalls(planned, { from: due.from, begins, dataReadyMs: dataReadyMs(settings) });
     const entries = new Map<string, PreparedEntry>();
-    for (const { call } of asked.calls) {
+    for (const { call } of requested.calls) {
       const entry = await findPrepared(responses, run, call.id, source);
       if (entry !== undefined) entries.set(call.id, entry);
     }
     const failures: DocketError[] = [];
     let waitsUntil: number | undefined;
     let isFull = false;
-    const missing = asked.calls.filter(({ call, from }) => !entries.has(call.id) && from <= clock.now());
+    const missing = requested.calls.filter(({ call, from }) => !entries.has(call.id) && from <= clock.now());
     await forEachWithConcurrency(missing, CONCURRENCY, async ({ call, completeSince }) => {
       if (waitsUntil !== undefined || isFull || stopped() || failures.some(({ code }) => isRefusal(code))) return;
       let received: CachedResponse | undefined;
@@ -125,7 +125,7 @@ export async function prepareSlot(
       else isFull = true;
     });
     await rejectIncomplete({ ...planned, catalog, entries, source }, fetching, settings);
-    return { calls: planned.calls, asked, entries, failures, waitsUntil, isFull };
+    return { calls: planned.calls, asked: requested, entries, failures, waitsUntil, isFull };
   };
 
   let catalog = cached.value;
@@ -145,7 +145,7 @@ export async function prepareSlot(
       }
     }
   }
-  const { calls, asked, entries, failures, waitsUntil, isFull } = last;
+  const { calls, asked: requested, entries, failures, waitsUntil, isFull } = last;
   const answers = [...entries.values()].flatMap(({ response }) => response ?? []);
   const counts = {
     calls: calls.length,
@@ -156,7 +156,7 @@ export async function prepareSlot(
   if (isFull) return { ...counts, state: 'full', at: begins };
   if (waitsUntil !== undefined || failures.length > 0 || stopped())
     return { ...counts, state: 'waiting', at: waitsUntil ?? until };
-  const later = asked.calls.filter(({ call }) => !entries.has(call.id)).map(({ from }) => from);
+  const later = requested.calls.filter(({ call }) => !entries.has(call.id)).map(({ from }) => from);
   const next = [...later, ...(renewAt === undefined ? [] : [renewAt])];
   return next.length === 0
     ? { ...counts, state: 'complete', at: begins }
@@ -168,7 +168,7 @@ export const isRefusal = (code: DocketError['code']): boolean =>
   code === 'api.unauthorized' || code === 'api.forbidden';
 
 /** Plans the slot's run and its calls, without the sections that readings will cover. Throws `plan.invalid`. */
-function planOf(
+function planSlotRun(
   { report, slot, begins }: DuePreparation,
   settings: OrgSettings,
   catalog: Catalog,
@@ -218,12 +218,12 @@ async function rejectIncomplete(
   settings: OrgSettings,
 ): Promise<void> {
   const isAnswered = (call: string): boolean => entries.get(call)?.response != null;
-  const callsOf = (section: SectionPlan): readonly string[] =>
+  const collectSectionCalls = (section: SectionPlan): readonly string[] =>
     split === undefined
-      ? allCallsOf(section)
+      ? collectAllCalls(section)
       : [...split.plan.sections].flatMap(([call, ids]) => (ids.includes(section.section.id) ? [call] : []));
   const sections = plan.sections.filter((section) => {
-    const calls = callsOf(section);
+    const calls = collectSectionCalls(section);
     return calls.length > 0 && calls.every(isAnswered);
   });
   if (sections.length === 0) return;
@@ -244,7 +244,7 @@ async function rejectIncomplete(
   const check = (dataset: Dataset) => {
     for (const { section } of incompleteNotes(dataset)) failed.add(section);
   };
-  const used = new Set(sections.flatMap(split === undefined ? callsOf : allCallsOf));
+  const used = new Set(sections.flatMap(split === undefined ? collectSectionCalls : collectAllCalls));
   const own = { ...plan, sections, calls: plan.calls.filter(({ id }) => used.has(id)) };
   if (split === undefined) {
     const dataset = await fetchDataset({ ...input, plan: own });
@@ -262,7 +262,7 @@ async function rejectIncomplete(
       }
     }
   }
-  for (const id of new Set(sections.filter(({ section }) => failed.has(section.id)).flatMap(callsOf))) {
+  for (const id of new Set(sections.filter(({ section }) => failed.has(section.id)).flatMap(collectSectionCalls))) {
     const response = entries.get(id)?.response;
     if (response == null) continue;
     entries.set(id, { response: null });

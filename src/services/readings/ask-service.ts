@@ -8,9 +8,9 @@ import { rateLimitContext, rateLimitedCall } from '../../fetch/rate-limit/rate-l
 import { checkReadings } from '../../plan/checks/reading-check.ts';
 import { readingRequest } from '../../plan/reading.ts';
 import type { RunPorts } from '../../run/run-context.ts';
-import type { AskService } from './take-reading.ts';
+import type { ReadingRequester } from './take-reading.ts';
 
-export type AskPorts = Pick<RunPorts, 'client' | 'key' | 'budget' | 'catalogs' | 'clock'>;
+export type RequestPorts = Pick<RunPorts, 'client' | 'key' | 'budget' | 'catalogs' | 'clock'>;
 
 /** These rounds' waiters in the queues of the budget. No other rounds have this id. */
 interface Rounds {
@@ -29,7 +29,7 @@ const INCOMPLETE_CATALOG_MAX_AGE_MS = 10 * MINUTE_MS;
  */
 export async function catalogForReadings(
   { id: tenant, org, readings }: OrgSettings,
-  ports: AskPorts & Rounds,
+  ports: RequestPorts & Rounds,
   signal: AbortSignal,
 ): Promise<Outcome<Catalog>> {
   const get = (maxAgeMs?: number): Promise<Outcome<Catalog>> =>
@@ -51,7 +51,10 @@ export async function catalogForReadings(
 }
 
 /** Makes one request per question, within the organization's budget, in the scheduled class. */
-export function askService({ id: tenant, org, timezone }: OrgSettings, ports: AskPorts & Rounds): AskService {
+export function createReadingRequester(
+  { id: tenant, org, timezone }: OrgSettings,
+  ports: RequestPorts & Rounds,
+): ReadingRequester {
   const { client, budget, catalogs, key, clock, roundsId } = ports;
   return async (question, record, { signal, stop }) => {
     const request = readingRequest(question, timezone);

@@ -16,7 +16,7 @@ export interface ReadingAnswer {
   readonly receivedAt: number;
 }
 
-export interface ReadingOf {
+export interface ReadingContext {
   readonly org: string;
   /** The organization as in org.yaml. */
   readonly serviceOrg: OrgRef;
@@ -26,7 +26,7 @@ export interface ReadingOf {
   readonly catalog: Catalog;
 }
 
-const ASKED_AGAIN = 'Docket repeats the request within the hour. If the problem stays, report it to the service.';
+const RETRY_NOTICE = 'Docket repeats the request within the hour. If the problem stays, report it to the service.';
 
 type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
 
@@ -35,7 +35,7 @@ type Where = Pick<ErrorDetail, 'where' | 'correlationId'>;
  * counts, or fails the checks of responses: `reading.wrong_day`, `reading.too_old`, `reading.late`,
  * `reading.incomplete`.
  */
-export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
+export function buildReading(answer: ReadingAnswer, of: ReadingContext): Reading {
   const { body, correlationId, receivedAt } = answer;
   const { org, serviceOrg, timezone, window, question } = of;
   const { meta } = body;
@@ -61,7 +61,7 @@ export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
       ...where,
       expected: `${counted} rows`,
       got: `${body.rows.length}`,
-      next: ASKED_AGAIN,
+      next: RETRY_NOTICE,
     });
   }
   if (meta.truncated) {
@@ -72,7 +72,7 @@ export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
       next: `Remove "${question.dimension}" from "readings: by" of org.yaml.`,
     });
   }
-  const rows = rowsOf(body, question, where);
+  const rows = buildRows(body, question, where);
   assertNoFindings(answer, of, where);
   return Object.freeze({
     version: 1,
@@ -94,7 +94,7 @@ export function readingOf(answer: ReadingAnswer, of: ReadingOf): Reading {
 /** Checks a table's responses, and puts all findings into one message, which becomes the reason for the gap. */
 function assertNoFindings(
   { body: response, receivedAt: at }: ReadingAnswer,
-  { timezone, window, question, catalog }: ReadingOf,
+  { timezone, window, question, catalog }: ReadingContext,
   where: Where,
 ): void {
   const request = readingRequest(question, timezone);
@@ -112,12 +112,12 @@ function assertNoFindings(
     ...where,
     expected: 'counts as the catalog describes them',
     got: found.map(({ code }) => code).join(', '),
-    next: ASKED_AGAIN,
+    next: RETRY_NOTICE,
   });
 }
 
 /** Checks that the counts belong to the reading's day and time, and that they arrived within its hour. */
-function assertTime(asOf: number, receivedAt: number, { timezone, window }: ReadingOf, where: Where): void {
+function assertTime(asOf: number, receivedAt: number, { timezone, window }: ReadingContext, where: Where): void {
   const local = (at: number): string => DateTime.fromMillis(at, { zone: timezone }).toFormat('yyyy-MM-dd HH:mm');
   if (localDay(asOf, timezone) !== window.day) {
     throw new DocketError('reading.wrong_day', 'The counts were computed on another day.', {
@@ -146,13 +146,13 @@ function assertTime(asOf: number, receivedAt: number, { timezone, window }: Read
 }
 
 /** Each group once, with a count for each metric. */
-function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestion, where: Where): Reading['rows'] {
+function buildRows({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestion, where: Where): Reading['rows'] {
   if (dimension === null && rows.length !== 1) {
     throw new DocketError('reading.incomplete', 'The response does not have exactly one row.', {
       ...where,
       expected: '1 row',
       got: `${rows.length}`,
-      next: ASKED_AGAIN,
+      next: RETRY_NOTICE,
     });
   }
   const groups = new Set<string | null>();
@@ -163,7 +163,7 @@ function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestio
         ...where,
         expected: `each value of "${dimension}" once`,
         got: JSON.stringify(group ?? null),
-        next: ASKED_AGAIN,
+        next: RETRY_NOTICE,
       });
     }
     groups.add(group);
@@ -174,7 +174,7 @@ function rowsOf({ rows }: ReportResponse, { metrics, dimension }: ReadingQuestio
         ...where,
         expected: 'a number of 0 or more, or null',
         got: JSON.stringify(value) ?? 'nothing',
-        next: ASKED_AGAIN,
+        next: RETRY_NOTICE,
       });
     });
     return { group, values: Object.fromEntries(values) };

@@ -86,7 +86,7 @@ export async function readingHistory(
     if (stored) return { ...ref, asked, ...(await storedEntry(archive, ref)) };
     const window = readings && readingWindow(ref.day, readings.at, timezone);
     const isDue = window !== undefined && now < window.until;
-    const end = asked === 0 ? undefined : (await archive.lastAsked(ref))?.end;
+    const end = asked === 0 ? undefined : (await archive.lastCall(ref))?.end;
     const skipped =
       window === undefined && readings !== undefined
         ? { code: 'no_such_time', message: `The zone skips ${readings.at} and the rest of this day.` }

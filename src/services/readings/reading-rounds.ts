@@ -7,7 +7,7 @@ import { openReadingWindow, type ReadingWindow } from '../../definitions/schedul
 import type { OrgSettings } from '../../definitions/schema/org-settings.ts';
 import type { ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
 import { readingQuestions } from '../../plan/reading.ts';
-import { type AskPorts, askService, catalogForReadings } from './ask-service.ts';
+import { catalogForReadings, createReadingRequester, type RequestPorts } from './ask-service.ts';
 import { takeReading } from './take-reading.ts';
 
 /** Organizations whose readings are taken at the same time. */
@@ -17,7 +17,7 @@ export interface ReadingRoundPorts {
   readonly archive: ReadingArchive;
   readonly orgs: () => ReadonlyMap<string, OrgSettings>;
   /** An organization's API key, client and budget. */
-  readonly askPortsOf: (settings: OrgSettings) => Promise<AskPorts>;
+  readonly buildRequestPorts: (settings: OrgSettings) => Promise<RequestPorts>;
   /** Called when an organization's readings of a day are complete, or their hour is over. */
   readonly onWindowEnd?: (settings: OrgSettings) => Promise<void>;
   readonly clock: Clock;
@@ -79,19 +79,19 @@ async function guarded(
 async function takeReadings(
   settings: OrgSettings,
   window: ReadingWindow,
-  { archive, askPortsOf, clock, log, signal, roundsId }: ReadingRoundPorts & { readonly roundsId: string },
+  { archive, buildRequestPorts, clock, log, signal, roundsId }: ReadingRoundPorts & { readonly roundsId: string },
 ): Promise<boolean> {
   const { id: org, org: serviceOrg, timezone, readings } = settings;
   if (readings === undefined) return true;
-  const asked = { ...(await askPortsOf(settings)), roundsId };
-  const catalog = await catalogForReadings(settings, asked, signal);
+  const requestPorts = { ...(await buildRequestPorts(settings)), roundsId };
+  const catalog = await catalogForReadings(settings, requestPorts, signal);
   if (catalog.kind === 'fail') throw catalog.error;
   if (catalog.kind !== 'done') return false;
   const questions = readingQuestions(readings, catalog.value);
-  const ask = askService(settings, asked);
+  const requestReading = createReadingRequester(settings, requestPorts);
   for (const question of questions) {
     const of = { org, serviceOrg, timezone, window, question, catalog: catalog.value };
-    await takeReading(of, { archive, ask, clock, log, signal });
+    await takeReading(of, { archive, ask: requestReading, clock, log, signal });
   }
   // Another process may have stored what this one waited for.
   const states = await archive.list(org, window.day);

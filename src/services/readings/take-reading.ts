@@ -3,16 +3,16 @@ import { DocketError, toDocketError } from '../../base/error.ts';
 import type { Log } from '../../base/log.ts';
 import type { Outcome } from '../../base/outcome.ts';
 import { MINUTE_MS } from '../../base/time.ts';
-import type { AskedCall, ReadingArchive } from '../../deliver/archive/readings/reading-archive.ts';
+import type { ReadingArchive, ReadingCall } from '../../deliver/archive/readings/reading-archive.ts';
 import { RequestNotMade } from '../../fetch/rate-limit/rate-limited-call.ts';
 import type { ReadingQuestion } from '../../plan/reading.ts';
-import { type ReadingAnswer, type ReadingOf, readingOf } from './check-answer.ts';
+import { buildReading, type ReadingAnswer, type ReadingContext } from './check-answer.ts';
 
 /** Makes one request to the service, and records it. */
 export type RequestRecorder = <Answer>(request: () => Promise<Answer>) => Promise<Answer>;
 
 /** Calls the service within the organization's budget, in the scheduled class. */
-export type AskService = (
+export type ReadingRequester = (
   question: ReadingQuestion,
   /** Wraps each request that has a token. */
   record: RequestRecorder,
@@ -25,7 +25,7 @@ export type AskService = (
 
 export interface TakeReadingPorts {
   readonly archive: ReadingArchive;
-  readonly ask: AskService;
+  readonly ask: ReadingRequester;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -56,11 +56,11 @@ const MAX_CLOCK_SKEW_MS = 2 * MINUTE_MS;
 const backoffMs = (number: number): number => Math.min(MAX_BACKOFF_MS, MINUTE_MS * 2 ** (number - 1));
 
 /** When the next call may be made, epoch ms; undefined: now. */
-function nextCallAt(last: AskedCall | undefined, now: number): number | undefined {
+function nextCallAt(last: ReadingCall | undefined, now: number): number | undefined {
   if (last === undefined) return undefined;
-  const { number, askedAt, until, end } = last;
+  const { number, askedAt: requestedAt, until, end } = last;
   // The time is unreadable, or from a clock that was ahead. It must not keep other processes from calling.
-  if (Number.isNaN(askedAt) || askedAt > now + MAX_CLOCK_SKEW_MS) return undefined;
+  if (Number.isNaN(requestedAt) || requestedAt > now + MAX_CLOCK_SKEW_MS) return undefined;
   if (end === undefined) return until > now ? until : undefined;
   if (end.code === 'api.throttled') return undefined;
   const at = end.nextAt ?? end.at + backoffMs(number);
@@ -70,19 +70,19 @@ function nextCallAt(last: AskedCall | undefined, now: number): number | undefine
 /**
  * When to make the next request after a bad response, epoch ms: when the service may have a new response, otherwise
  * once shortly before the hour ends.
- * @param asked when the call was made
+ * @param requestedAt when the call was made
  * @param retryAfter `meta.refresh_retry_after`: seconds or an instant
  */
 function nextAfterBadAnswer(
-  { number, asked, at }: { readonly number: number; readonly asked: number; readonly at: number },
+  { number, requestedAt, at }: { readonly number: number; readonly requestedAt: number; readonly at: number },
   retryAfter: unknown,
-  { until }: ReadingOf['window'],
+  { until }: ReadingContext['window'],
 ): number {
   const seconds = typeof retryAfter === 'number' || typeof retryAfter === 'string' ? Number(retryAfter) : Number.NaN;
   const refreshed = Number.isNaN(seconds) ? Date.parse(`${retryAfter}`) : at + seconds * 1000;
   if (Number.isFinite(refreshed)) return Math.min(until, Math.max(refreshed, at + backoffMs(number)));
   const last = until - LAST_CALL_BEFORE_END_MS;
-  return asked < last ? last : until;
+  return requestedAt < last ? last : until;
 }
 
 const withoutRetry = (error: DocketError): DocketError =>
@@ -102,7 +102,7 @@ class NotClaimed extends RequestNotMade {
  * only one process calls at a time. A call without a response is repeated within the hour, and so is one with a bad
  * response. Throws `archive.*`, `redis.*`.
  */
-export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promise<TakeResult> {
+export async function takeReading(of: ReadingContext, ports: TakeReadingPorts): Promise<TakeResult> {
   const { archive, ask, clock, log, signal } = ports;
   const { org, window, question } = of;
   const ref = { org, day: window.day, question: question.id };
@@ -113,18 +113,18 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
   if (await isStored()) return 'stored';
   const isOpen = (now: number): boolean => window.at <= now && now < window.until;
   if (!isOpen(clock.now())) return 'closed';
-  if (nextCallAt(await archive.lastAsked(ref), clock.now()) !== undefined) return 'waiting';
+  if (nextCallAt(await archive.lastCall(ref), clock.now()) !== undefined) return 'waiting';
 
-  let claimed: { readonly number: number; readonly asked: number } | undefined;
+  let claimed: { readonly number: number; readonly requestedAt: number } | undefined;
   const claim = async (): Promise<void> => {
-    const last = await archive.lastAsked(ref);
+    const last = await archive.lastCall(ref);
     const now = clock.now();
     if (!isOpen(now)) throw new NotClaimed('closed');
     if (nextCallAt(last, now) !== undefined) throw new NotClaimed('waiting');
     const number = (last?.number ?? 0) + 1;
     const until = now + CLAIM_TTL_MS;
     if (!(await archive.claim(ref, { number, askedAt: now, until }))) throw new NotClaimed('waiting');
-    claimed = { number, asked: now };
+    claimed = { number, requestedAt: now };
     // The process with the previous claim has stored it since the first check.
     if (await isStored()) throw new NotClaimed('stored');
     // If this process was frozen here, it would call at the same time as the process that took over.
@@ -174,7 +174,7 @@ export async function takeReading(of: ReadingOf, ports: TakeReadingPorts): Promi
   }
   if (outcome.kind !== 'done') return 'waiting';
   try {
-    const reading = readingOf(outcome.value, of);
+    const reading = buildReading(outcome.value, of);
     if (await archive.putIfAbsent(reading)) {
       log.info('Reading stored', { ...fields, why: `as of ${reading.as_of}` });
     }

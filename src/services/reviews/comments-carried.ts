@@ -1,5 +1,5 @@
 import { stripInvisible } from '../../base/text/bidi.ts';
-import { ASKED_LINE, parseComment, spansText } from '../../definitions/commentary/comment-text.ts';
+import { parseComment, REQUEST_LINE, spansText } from '../../definitions/commentary/comment-text.ts';
 import { shortPeriod } from '../../definitions/periods/period.ts';
 import { messagesFor } from '../../i18n/messages.ts';
 import { blockLines } from '../../render/pack/review/block-lines.ts';
@@ -68,7 +68,7 @@ const STARS = { em: '*', strong: '**' } as const;
 /** The actions in a comment, one per line, with the period that they come from. */
 const openActions = (text: string, origin: string): string =>
   blockLines(parseComment(text))
-    .filter(({ spans }) => ASKED_LINE.exec(spansText(spans))?.groups?.action !== undefined)
+    .filter(({ spans }) => REQUEST_LINE.exec(spansText(spans))?.groups?.action !== undefined)
     .map(({ spans }) => {
       const line = spans.map(({ text, emphasis }) => {
         const stars = emphasis === undefined ? '' : STARS[emphasis];

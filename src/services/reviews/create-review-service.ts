@@ -1,8 +1,8 @@
 import type { DocketError } from '../../base/error.ts';
 import { stripInvisible } from '../../base/text/bidi.ts';
-import { personOf, shellPerson } from '../../definitions/people.ts';
+import { resolvePerson, shellPerson } from '../../definitions/people.ts';
 import type { RunRef } from '../../deliver/archive/storage/archive-storage.ts';
-import { voterName, voterOf } from '../../run/review/delegations.ts';
+import { findVoter, voterName } from '../../run/review/delegations.ts';
 import { type LoadedReview, loadReview } from '../../run/review/load-review.ts';
 import { openReviewText } from '../../run/review/open-review.ts';
 import type { NewReviewEvent, ReviewActor } from '../../run/review/review-event.ts';
@@ -26,7 +26,7 @@ import {
   unsettledError,
 } from './review-errors.ts';
 import type { CommentWarning, Reviewer, ReviewView } from './review-service.ts';
-import { approvalRefusal, closedReason, historyOf, reviewersOf, stateOfEnded } from './review-view.ts';
+import { approvalRefusal, buildHistory, closedReason, selectReviewers, stateOfEnded } from './review-view.ts';
 import { type FrozenReport, loadFrozenReport, reviewedFileReader, reviewedPacks } from './reviewed-files.ts';
 
 /** How often other events may come in between before a decision gives up. */
@@ -64,7 +64,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   const find = async (run: string): Promise<OpenReview | undefined> => {
     const record = await runs.get(run);
     if (record === undefined) throw runNotFoundError(run);
-    const { inputs, ...review } = await loadReview(reviews, refOf(record));
+    const { inputs, ...review } = await loadReview(reviews, toRunRef(record));
     if (inputs === undefined) return undefined;
     return { ...review, state: stateOfEnded({ ...review, inputs }, record), inputs, record };
   };
@@ -81,7 +81,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       const seq = review.state.seq + 1;
       // Another machine's clock may be ahead, but the list must be in order of time.
       const at = Math.max(event.at, review.events.at(-1)?.at ?? 0);
-      if (!(await reviews.append(refOf(review.record), seq, { ...event, seq, at }))) continue;
+      if (!(await reviews.append(toRunRef(review.record), seq, { ...event, seq, at }))) continue;
       const { id, org, report } = review.record;
       log.info('Review event', { run: id, org, report, stage: event.type, who: event.by.name, why: describe(event) });
       const after = (await find(run)) ?? review;
@@ -102,13 +102,13 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
     if (reopened !== undefined) await queue.requeue(reopened);
   }
 
-  async function viewOf(review: OpenReview, reviewer: Reviewer | undefined): Promise<ReviewView> {
+  async function buildView(review: OpenReview, reviewer: Reviewer | undefined): Promise<ReviewView> {
     const { state, events, inputs, record } = review;
-    const figures = await figuresOf(review);
+    const figures = await loadFigures(review);
     // Unreadable switches must not hide the review: only its deadline depends on them.
     const stoppedMs = await deployment.switches.stoppedMs(record.org, state.since ?? clock.now()).catch(() => 0);
     const by = reviewer && actor(review, reviewer);
-    const files = state.content === null ? [] : ((await reader(state.content).files(refOf(record))) ?? []);
+    const files = state.content === null ? [] : ((await reader(state.content).files(toRunRef(record))) ?? []);
     // An older version has stored comments exactly as they were typed.
     const comments = state.comments.map((each) => ({ ...each, text: stripInvisible(each.text) }));
     return {
@@ -118,14 +118,14 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       sections: commentableSections(figures, inputs),
       drafts: await carriedComments(record, figures, state.comments, deployment),
       files: files.flatMap(({ name, kind, bytes }) => (kind === 'file' && bytes !== null ? [{ name, bytes }] : [])),
-      packs: state.content === null ? [] : await reviewedPacks(reviews, refOf(record), state.content),
+      packs: state.content === null ? [] : await reviewedPacks(reviews, toRunRef(record), state.content),
       due: reviewDeadline(state, inputs.approval, figures.settings, clock.now(), stoppedMs)?.due ?? null,
-      reviewers: reviewersOf(review, clock.now()).map(({ voter }) => voterName(voter)),
+      reviewers: selectReviewers(review, clock.now()).map(({ voter }) => voterName(voter)),
       deputies: by === undefined ? [] : possibleDeputies(review, by, clock.now()),
       refusal: approvalRefusal(review, by, clock.now()),
       canReject: by !== undefined && closedReason(state) === null && isNamed(review, by, clock.now()),
       delivered: (await deliveredBefore(review, figures))?.message ?? null,
-      history: historyOf(events),
+      history: buildHistory(events),
     };
   }
 
@@ -143,9 +143,9 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   }
 
   /** Uses the last figures even while new ones are fetched. */
-  const figuresOf = ({ record, events }: OpenReview, value?: string): Promise<FrozenReport> => {
+  const loadFigures = ({ record, events }: OpenReview, value?: string): Promise<FrozenReport> => {
     const last = events.findLast((event) => event.type === 'figures');
-    return loadFrozenReport(reviews, refOf(record), last?.figures ?? '', value);
+    return loadFrozenReport(reviews, toRunRef(record), last?.figures ?? '', value);
   };
 
   const reader = (content: string) => reviewedFileReader(reviews, content);
@@ -169,13 +169,15 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
     /** Undefined if the run has no review. */
     view: async (run: string, reviewer: Reviewer | undefined): Promise<ReviewView | undefined> => {
       const review = await find(run);
-      return review && viewOf(review, reviewer);
+      return review && buildView(review, reviewer);
     },
 
     /** A file of the current content by name, without the line that names the approvers. Undefined until it is made. */
     file: async (run: string, name: string): Promise<RunFile | undefined> => {
       const review = await find(run);
-      return review?.state.content == null ? undefined : reader(review.state.content).file(refOf(review.record), name);
+      return review?.state.content == null
+        ? undefined
+        : reader(review.state.content).file(toRunRef(review.record), name);
     },
 
     /** The current content's e-mail as one HTML page; undefined until it is made. @param body see `RunFileReader` */
@@ -183,7 +185,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
       const review = await find(run);
       return review?.state.content == null
         ? undefined
-        : reader(review.state.content).preview(refOf(review.record), body);
+        : reader(review.state.content).preview(toRunRef(review.record), body);
     },
 
     /**
@@ -203,14 +205,14 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         assertTakesEvents(before);
         const place = { section, ...(value === undefined ? {} : { value }) };
         // A comment that is left over for a missing pack can still be withdrawn.
-        warnings = checkComment(section, text, await figuresOf(before, text === null ? undefined : value));
+        warnings = checkComment(section, text, await loadFigures(before, text === null ? undefined : value));
         const printed = before.state.comments.find((each) => commentKey(each) === commentKey(place));
         if ((printed?.text ?? null) === text) return null;
         const event = { type: 'comment', at: clock.now(), by: actor(before, by), ...place, text } as const;
         refuseUnreachable(before, event);
         return event;
       });
-      const view = await viewOf(review, by);
+      const view = await buildView(review, by);
       const on = section === null ? 'on the whole report' : `on section ${section}`;
       const of = value === undefined ? '' : ` for ${value}`;
       await record('run.commented', view, by, `${on}${of}${typed === null ? ', withdrawn' : ''}`);
@@ -229,7 +231,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         assertTakesEvents(before);
         const refusal = approvalRefusal(before, who, clock.now());
         if (refusal !== null) throw notAllowedError(run, 'approve', refusal);
-        const figures = await figuresOf(before);
+        const figures = await loadFigures(before);
         const repeated = again ? undefined : await deliveredBefore(before, figures);
         if (repeated !== undefined) throw repeated;
         const at = clock.now();
@@ -237,7 +239,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         const repeats = again ? await findRepeated(before.record, figures.definition, rule) : {};
         return { type: 'approve', at, by: who, content, reason, ...(again && { again: true as const }), ...repeats };
       });
-      const view = await viewOf(review, by);
+      const view = await buildView(review, by);
       const what = `content ${auditedContent(view, named)}${again ? ', to be delivered again' : ''}`;
       await record('run.approved', view, by, `${what}: ${reason}`);
       return view;
@@ -247,14 +249,14 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
     delegate: async (run: string, request: DelegationRequest, by: Reviewer): Promise<ReviewView> => {
       const review = await append(run, async (before) => {
         if (!takesDelegations(before)) assertTakesEvents(before);
-        const { timezone } = (await figuresOf(before)).settings;
+        const { timezone } = (await loadFigures(before)).settings;
         return newDelegation(run, request, actor(before, by), before, clock.now(), timezone);
       });
       const { record: order } = review;
       // After the seal the review is closed, so the sweep sends the notice.
       const frozen = review.state.phase === 'sealed' ? await findFrozenDefinition(order, deployment.definitions) : null;
-      if (frozen) await reviews.open(refOf(order), openReviewText({ order, ...frozen }));
-      const view = await viewOf(review, by);
+      if (frozen) await reviews.open(toRunRef(order), openReviewText({ order, ...frozen }));
+      const view = await buildView(review, by);
       const { to, until, reason } = request;
       const term = until === undefined ? '' : ` until ${until}`;
       await record('run.delegated', view, by, `${to} for ${request.from ?? by.name}${term}: ${reason}`);
@@ -281,7 +283,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
         }
         return { type: 'reject', at: clock.now(), by: who, content, reason, refetch };
       });
-      const view = await viewOf(review, by);
+      const view = await buildView(review, by);
       const what = `content ${auditedContent(view, named)}${refetch ? ', to be fetched again' : ''}`;
       await record('run.rejected', view, by, `${what}: ${reason}`);
       return view;
@@ -293,10 +295,10 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
 const auditedContent = ({ state }: ReviewView, named: string): string =>
   (state.content?.startsWith(named) === true ? state.content : named).slice(0, AUDITED_CONTENT_DIGITS);
 
-const refOf = ({ id, org, report }: RunRecord): RunRef => ({ id, org, report });
+const toRunRef = ({ id, org, report }: RunRecord): RunRef => ({ id, org, report });
 
 const actor = ({ inputs }: OpenReview, { kind, name, subject }: Reviewer): ReviewActor =>
-  kind === 'shell' ? shellPerson(name) : personOf({ kind, name, subject }, inputs.people);
+  kind === 'shell' ? shellPerson(name) : resolvePerson({ kind, name, subject }, inputs.people);
 
 /** Describes the event for the run's record and the log. */
 function describe(event: NewReviewEvent): string {
@@ -331,7 +333,7 @@ function assertTakesEvents({ state, record }: OpenReview): void {
 
 /** Whether the person has a seat, whatever they have written. */
 const isNamed = ({ state, inputs }: OpenReview, by: ReviewActor, at: number): boolean =>
-  voterOf(by, at, state, inputs) !== undefined;
+  findVoter(by, at, state, inputs) !== undefined;
 
 const isNamedBy = (content: string, named: string): boolean =>
   named.length >= MIN_CONTENT_DIGITS && content.startsWith(named);

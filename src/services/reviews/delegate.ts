@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { approverOf, approvers, keyOfEntry } from '../../definitions/people.ts';
+import { approvers, findApproverId, keyOfEntry } from '../../definitions/people.ts';
 import { proposedRecipients } from '../../run/review/added-recipients.ts';
 import { activeDelegations, delegationRefusal } from '../../run/review/delegations.ts';
 import type { LoadedReview } from '../../run/review/load-review.ts';
@@ -34,7 +34,7 @@ export function newDelegation(
   const { inputs, state } = review;
   if (inputs === undefined) throw notAllowedError(run, 'delegate', 'The report needs no approval.');
   const { approval, people } = inputs;
-  const own = approverOf(by, approval?.by ?? [], people);
+  const own = findApproverId(by, approval?.by ?? [], people);
   const named = approvers(typedFrom === undefined ? (approval?.by ?? []) : [typedFrom], people);
   const from = (typedFrom === undefined ? own : undefined) ?? (named.length === 1 ? named[0]?.id : undefined);
   if (from === undefined) throw notAllowedError(run, 'delegate', 'Name the approver who needs a deputy (`from`).');

@@ -11,7 +11,7 @@ import type { ReviewInputs } from '../../run/review/review-inputs.ts';
 import type { ReviewState } from '../../run/review/review-state.ts';
 import type { RunOrder } from '../../run/run-record.ts';
 import { type ReviewDeadline, weeklyReminders } from './review-deadlines.ts';
-import { reviewersOf } from './review-view.ts';
+import { selectReviewers } from './review-view.ts';
 
 /** The author of what Docket itself does. */
 export const DOCKET: ReviewActor = { person: 'docket', name: 'Docket', principal: 'docket' };
@@ -94,7 +94,7 @@ export function dueNotices(scope: NoticeScope): readonly DueNotice[] {
 function toApprovers(scope: NoticeScope, at: number, round: number): DueNotice[] {
   const { state, deadline, now } = scope;
   const { content, need } = state;
-  return toCandidates(reviewersOf(scope, now), (deputy) => {
+  return toCandidates(selectReviewers(scope, now), (deputy) => {
     const due = deadline?.due ?? null;
     const news = { need, ...deputy };
     const first = { key: `approve ${round} ${content}`, at, news: { kind: 'approval', due, ...news } } as const;
@@ -109,8 +109,8 @@ function toApprovers(scope: NoticeScope, at: number, round: number): DueNotice[]
 const aboutRecipients = (scope: NoticeScope): readonly DueNotice[] =>
   proposedRecipients(scope).flatMap((proposal) => {
     const { seq, at, by, recipient: added, reason } = proposal;
-    const asked = proposal.state === 'waiting' ? possibleAdmitters(proposal, scope, scope.now) : [];
-    return toCandidates(asked, (deputy) => {
+    const admitters = proposal.state === 'waiting' ? possibleAdmitters(proposal, scope, scope.now) : [];
+    return toCandidates(admitters, (deputy) => {
       const news = { kind: 'recipient', recipient: added, by: by.name, reason, ...deputy } as const;
       return { key: `recipient ${seq}`, at, news };
     });
@@ -118,10 +118,10 @@ const aboutRecipients = (scope: NoticeScope): readonly DueNotice[] =>
 
 /** One notice to each person whose address is known; a deputy gets one per delegation. */
 const toCandidates = (
-  asked: ReturnType<typeof candidates>,
+  selected: ReturnType<typeof candidates>,
   noticeFor: (deputy: { readonly deputy?: DeputyNews }) => Omit<DueNotice, 'recipient'>,
 ): DueNotice[] =>
-  asked.flatMap(({ email, delegation }) => {
+  selected.flatMap(({ email, delegation }) => {
     const recipient = email === undefined ? undefined : canonicalAddress(email);
     if (recipient === undefined) return [];
     if (delegation === undefined) return [{ ...noticeFor({}), recipient }];

@@ -93,7 +93,7 @@ export interface ReviewView {
   }[];
 }
 
-const keyOf = (reference: string): string => reference.replaceAll(/\s+/g, '');
+const removeSpaces = (reference: string): string => reference.replaceAll(/\s+/g, '');
 
 /**
  * Prints a text with the figures that its references name, however they are spaced. Leaves unknown references
@@ -101,7 +101,7 @@ const keyOf = (reference: string): string => reference.replaceAll(/\s+/g, '');
  */
 export function figureQuoter(sections: ReviewView['sections']): (text: string) => string {
   const figures = new Map(
-    sections.flatMap(({ references }) => references.map(({ reference, text }) => [keyOf(reference), text])),
+    sections.flatMap(({ references }) => references.map(({ reference, text }) => [removeSpaces(reference), text])),
   );
-  return (text) => text.replaceAll(/\{\{[^{}]*\}\}/g, (reference) => figures.get(keyOf(reference)) ?? reference);
+  return (text) => text.replaceAll(/\{\{[^{}]*\}\}/g, (reference) => figures.get(removeSpaces(reference)) ?? reference);
 }

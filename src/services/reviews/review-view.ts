@@ -1,6 +1,6 @@
 import { stripInvisible } from '../../base/text/bidi.ts';
 import { approvers } from '../../definitions/people.ts';
-import { barredText, candidates, sharesSeat, voterName, voterOf } from '../../run/review/delegations.ts';
+import { barredText, candidates, findVoter, sharesVote, voterName } from '../../run/review/delegations.ts';
 import { reviewState } from '../../run/review/fold-review.ts';
 import type { LoadedReview } from '../../run/review/load-review.ts';
 import type { NewReviewEvent, ReviewActor, ReviewEvent } from '../../run/review/review-event.ts';
@@ -55,7 +55,7 @@ function wouldCount(review: LoadedReview, by: ReviewActor, at: number): boolean 
 }
 
 /** The people who may approve the current content, approvers before deputies. */
-export const reviewersOf = (review: LoadedReview, at: number): ReturnType<typeof candidates> =>
+export const selectReviewers = (review: LoadedReview, at: number): ReturnType<typeof candidates> =>
   review.inputs === undefined
     ? []
     : candidates(review.state, at, review.inputs).filter(({ voter }) => wouldCount(review, voter, at));
@@ -63,7 +63,9 @@ export const reviewersOf = (review: LoadedReview, at: number): ReturnType<typeof
 /** How many approvers have approved or still can. A deputy adds none. @param event is applied first */
 export function possibleApprovals(review: LoadedReview, event?: NewReviewEvent): number {
   if (event === undefined) {
-    return review.state.approvals.length + reviewersOf(review, 0).filter(({ voter }) => voter.for === undefined).length;
+    return (
+      review.state.approvals.length + selectReviewers(review, 0).filter(({ voter }) => voter.for === undefined).length
+    );
   }
   const events = [...review.events, { ...event, seq: review.state.seq + 1 }];
   return possibleApprovals({ ...review, events, state: reviewState(events, review.inputs) });
@@ -80,24 +82,24 @@ export function approvalRefusal(review: LoadedReview, by: ReviewActor | undefine
   if (by === undefined) return 'Sign in to approve.';
   if (wouldCount(review, by, at)) return null;
   if (state.approvals.some((given) => given.by.person === by.person)) return 'You have approved it.';
-  const voter = voterOf(by, at, state, inputs);
-  if (voter === undefined) return `Only these people may approve it: ${namesOf(inputs).join(', ')}.`;
-  const shared = state.approvals.find((given) => sharesSeat(voter, given.by, inputs));
+  const voter = findVoter(by, at, state, inputs);
+  if (voter === undefined) return `Only these people may approve it: ${collectNames(inputs).join(', ')}.`;
+  const shared = state.approvals.find((given) => sharesVote(voter, given.by, inputs));
   return shared === undefined ? barredText(voter) : `${voterName(shared.by)} has already approved it for both of you.`;
 }
 
-const namesOf = ({ approval, people }: ReviewInputs): readonly string[] =>
+const collectNames = ({ approval, people }: ReviewInputs): readonly string[] =>
   approvers(approval?.by ?? [], people).map(({ name }) => name);
 
-const placeOf = ({ section, value }: Pick<ReviewComment, 'section' | 'value'>) => ({
+const buildPlace = ({ section, value }: Pick<ReviewComment, 'section' | 'value'>) => ({
   section,
   ...(value === undefined ? {} : { value }),
 });
 
 /** All versions of all comments, oldest first. */
-export const historyOf = (events: readonly ReviewEvent[]): ReviewView['history'] =>
+export const buildHistory = (events: readonly ReviewEvent[]): ReviewView['history'] =>
   events.flatMap((event) =>
     event.type === 'comment'
-      ? [{ ...placeOf(event), text: event.text && stripInvisible(event.text), by: event.by.name, at: event.at }]
+      ? [{ ...buildPlace(event), text: event.text && stripInvisible(event.text), by: event.by.name, at: event.at }]
       : [],
   );

@@ -36,7 +36,7 @@ export function reviewedFiles(reviews: Reviews, run: RunRef, content: string): R
     get,
     stream: async (name) => {
       const bytes = await get(name);
-      return bytes === undefined ? undefined : chunksOf(bytes);
+      return bytes === undefined ? undefined : toChunks(bytes);
     },
     put: readOnly,
     putPair: readOnly,
@@ -44,7 +44,7 @@ export function reviewedFiles(reviews: Reviews, run: RunRef, content: string): R
   };
 }
 
-async function* chunksOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
+async function* toChunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 

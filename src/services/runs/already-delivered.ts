@@ -4,7 +4,7 @@ import { intlDateTimeFormat } from '../../base/text/intl.ts';
 import { DAY_MS } from '../../base/time.ts';
 import { addressKey } from '../../definitions/allow-lists/recipients.ts';
 import { formatPeriod, type Period } from '../../definitions/periods/period.ts';
-import { kindOfTarget, targetOf } from '../../definitions/schema/kinds.ts';
+import { kindOfTarget, resolveTarget } from '../../definitions/schema/kinds.ts';
 import type { Definition } from '../../definitions/schema/report-definition.ts';
 import { isOfValue } from '../../definitions/split.ts';
 import { type FindArchivedRuns, findArchivedRuns } from '../../deliver/archive/archived-runs.ts';
@@ -256,7 +256,7 @@ async function findEarlier(
   { deliveries }: Pick<Definition, 'deliveries'>,
   { find, targets = TARGETS }: RepeatRule,
 ): Promise<EarlierDelivery | undefined> {
-  const counts = deliveries.some((delivery) => targetOf(delivery, targets).target.audience !== undefined);
+  const counts = deliveries.some((delivery) => resolveTarget(delivery, targets).target.audience !== undefined);
   return query.deliver && counts ? find?.(query) : undefined;
 }
 
@@ -265,7 +265,7 @@ export const beingDeliveredError = (
   { org, report, period }: ReportPeriod,
   claim: Pick<Claim, 'run' | 'at'>,
 ): DocketError =>
-  new DocketError('already_delivered', `Run ${claim.run.slice(0, 8)} is delivering ${daysOf(period)}.`, {
+  new DocketError('already_delivered', `Run ${claim.run.slice(0, 8)} is delivering ${formatDays(period)}.`, {
     where: `${org}/${report}`,
     next: nextStep('sent'),
     delivered: {
@@ -281,7 +281,7 @@ export const beingDeliveredError = (
 const nextStep = (refused: Refused): string =>
   `Nothing was ${refused}. To send it again anyway: --again on the command line, \`again: true\` in the API, the box in the form of the page.`;
 
-const daysOf = (period: Period): string => formatPeriod(period).replace(/ \([^()]*\)$/, '');
+const formatDays = (period: Period): string => formatPeriod(period).replace(/ \([^()]*\)$/, '');
 
 /** The error if the period was already delivered. @param now epoch ms */
 export function alreadyDeliveredError(
@@ -328,7 +328,7 @@ function describeDelivery(
     known === ''
       ? `may have gone to ${uncertainly}`
       : `went to ${known}${uncertain === 0 ? '' : `, and perhaps to ${uncertainly},`}`;
-  return `${daysOf(period)} ${went} on ${formatSentAt(at, period.timezone, now)} (run ${run.slice(0, 8)}).`;
+  return `${formatDays(period)} ${went} on ${formatSentAt(at, period.timezone, now)} (run ${run.slice(0, 8)}).`;
 }
 
 const formatCount = (count: number, [one, many]: readonly [string, string]): string =>
@@ -339,9 +339,9 @@ const joinWithAnd = (parts: readonly string[]): string =>
 
 /** `3 Nov, 10:56` in the period's time zone, with the year if it is not the current one. */
 function formatSentAt(at: number, timeZone: string, now: number): string {
-  const yearOf = (instant: number): string =>
+  const formatYear = (instant: number): string =>
     intlDateTimeFormat('en-GB', { timeZone, year: 'numeric' }).format(instant);
-  const year = yearOf(at) === yearOf(now) ? {} : ({ year: 'numeric' } as const);
+  const year = formatYear(at) === formatYear(now) ? {} : ({ year: 'numeric' } as const);
   const day = intlDateTimeFormat('en-GB', { timeZone, day: 'numeric', month: 'short', ...year }).format(at);
   const time = intlDateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(
     at,

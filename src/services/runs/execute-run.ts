@@ -17,7 +17,7 @@ import type { Deployment } from '../deployment/deployment.ts';
 export type RunPortsFactory = (settings: OrgSettings) => Promise<RunPorts>;
 
 interface Execution extends Deployment {
-  readonly portsOf: RunPortsFactory;
+  readonly buildRunPorts: RunPortsFactory;
   readonly notices: OwnerNotices;
   /** Fingerprint of the organization's current API key; undefined while it cannot be resolved. */
   readonly keyOf: (org: string) => Promise<string | undefined>;
@@ -29,7 +29,7 @@ interface Execution extends Deployment {
  * a BullMQ verb. Each attempt is a span in the trigger's trace.
  */
 export function createRunExecutor(ports: Execution): Execute {
-  const { archive, reviews, orgs, portsOf, notices, trace = noTrace } = ports;
+  const { archive, reviews, orgs, buildRunPorts, notices, trace = noTrace } = ports;
   const enforcement: Omit<PauseEnforcementPorts, 'paused' | 'frozenOf'> = {
     ...ports,
     // An unreadable archive counts as published, so that the attempt itself reports the error.
@@ -54,7 +54,7 @@ export function createRunExecutor(ports: Execution): Execute {
       { ...enforcement, ...read },
       async ({ definition, settings: frozen }, observed) => {
         const settings = currentSettings({ ...frozen, id: order.org }, orgs());
-        const runPorts = await portsOf(settings);
+        const runPorts = await buildRunPorts(settings);
         return { outcome: await run(order, { definition, settings, ...observed }, runPorts), key: runPorts.key };
       },
     );

@@ -22,7 +22,7 @@ const othersIn = (held: Held, run: string): readonly StoredClaim[] =>
   held.flatMap((claim) => (claim === undefined || claim.run === run || claim.released ? [] : claim));
 
 /** The run's claim, which names those that it replaces. */
-function claimOf({ id }: ClaimingRun, held: Held, at: number): Claim {
+function buildClaim({ id }: ClaimingRun, held: Held, at: number): Claim {
   const named = [...othersIn(held, id), ...held.flatMap((claim) => claim?.replaces ?? [])];
   const replaces = new Map(named.map((other) => [other.run, { run: other.run, at: other.at }] as const));
   replaces.delete(id);
@@ -79,7 +79,7 @@ export function createPeriodClaims(
       if (held.every(isOwn)) return held.flatMap((claim) => claim ?? []);
       const others = othersIn(held, run.id);
       if (others.length > 0 && !(await insists())) await assertFree(run, others);
-      const claim = claimOf(run, held, now);
+      const claim = buildClaim(run, held, now);
       if (await writeAll(run, claim, held)) return [claim];
     }
     throw new DocketError('run.conflict', 'Other runs keep claiming the period.', {
@@ -89,10 +89,10 @@ export function createPeriodClaims(
   };
 
   return {
-    acquire: async (run, asksToInsist) => {
+    acquire: async (run, isInsisting) => {
       let answer: Promise<boolean> | undefined;
       const insists = (): Promise<boolean> => {
-        answer ??= asksToInsist();
+        answer ??= isInsisting();
         return answer;
       };
       try {

@@ -48,13 +48,13 @@ export type RunFileReader = ReturnType<typeof createRunFileReader>;
  * signed chain if there is one. Throws `archive.unreachable`, `archive.corrupt`.
  */
 export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, signing?: RunChain) {
-  const manifestOf = async (run: RunRef, runFiles: RunFiles): Promise<Manifest | undefined> => {
+  const loadManifest = async (run: RunRef, runFiles: RunFiles): Promise<Manifest | undefined> => {
     const manifest = await readManifest(runFiles);
     if (manifest !== undefined) await signing?.verifyManifest(run);
     return manifest;
   };
-  const entriesOf = async (run: RunRef, runFiles: RunFiles): Promise<readonly FileEntry[] | undefined> => {
-    const manifest = await manifestOf(run, runFiles);
+  const readEntries = async (run: RunRef, runFiles: RunFiles): Promise<readonly FileEntry[] | undefined> => {
+    const manifest = await loadManifest(run, runFiles);
     // A manifest written by an attacker must not give access to other files.
     if (manifest?.files.some(({ name }) => /[/\\]/.test(name) && !isPackFile(name))) {
       throw archiveCorrupt(runFiles.location, 'manifest.json names a file outside the run', {});
@@ -63,12 +63,12 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
   };
   return {
     /** Undefined if the run's files are not there yet, or no longer. */
-    files: (run: RunRef) => entriesOf(run, storage.runFiles(run)),
+    files: (run: RunRef) => readEntries(run, storage.runFiles(run)),
 
     /** Undefined for a name that `files` does not list. */
     file: async (run: RunRef, name: string): Promise<RunFile | undefined> => {
       const runFiles = storage.runFiles(run);
-      const entry = (await entriesOf(run, runFiles))?.find((one) => one.name === name);
+      const entry = (await readEntries(run, runFiles))?.find((one) => one.name === name);
       if (entry === undefined) return undefined;
       const { bytes } = entry;
       if (bytes !== null) return { ...entry, bytes, open: () => openVerified(runFiles, { ...entry, bytes }) };
@@ -79,7 +79,7 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
     /** All files of `kind: 'file'`, in the manifest's order. Undefined as for `files`. */
     outputs: async (run: RunRef): Promise<readonly RunFile[] | undefined> => {
       const runFiles = storage.runFiles(run);
-      return (await entriesOf(run, runFiles))?.flatMap((entry) => {
+      return (await readEntries(run, runFiles))?.flatMap((entry) => {
         const { bytes } = entry;
         if (entry.kind !== 'file' || bytes === null) return [];
         return [{ ...entry, bytes, open: () => openVerified(runFiles, { ...entry, bytes }) }];
@@ -92,7 +92,7 @@ export function createRunFileReader(storage: Pick<ArchiveStorage, 'runFiles'>, s
      */
     preview: async (run: RunRef, body?: string) => {
       const runFiles = storage.runFiles(run);
-      const manifest = await manifestOf(run, runFiles);
+      const manifest = await loadManifest(run, runFiles);
       if (manifest === undefined) return undefined;
       const bodies = mailBodyFiles(manifest.mail);
       const files = body === undefined ? bodies[0] : bodies.find((each) => (each.body ?? 'full') === body);

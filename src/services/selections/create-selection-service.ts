@@ -15,7 +15,7 @@ import type { AuditActor } from '../audit-log.ts';
 import type { DecisionService } from '../deliveries/decisions.ts';
 import { restrictToOrgs } from '../deliveries/query-deliveries.ts';
 import type { Deployment } from '../deployment/deployment.ts';
-import { nameOf } from '../listings/received.ts';
+import { toRecipientName } from '../listings/received.ts';
 import { decideSelection } from './decide-selection.ts';
 import {
   type DeliverySelectionAction,
@@ -102,7 +102,7 @@ export function createSelectionService(
         if (isRunAction(action)) await addRun(action, record, found);
         else {
           for (const row of await ledger.list(record.id)) {
-            if (filter.recipients?.includes(nameOf(row)) === false) continue;
+            if (filter.recipients?.includes(toRecipientName(row)) === false) continue;
             // For a run that matches, lists only deliveries that somebody could mean.
             if (deliveryObstacle(action, row) === null) addDelivery(action, row, record, found);
           }

@@ -1,4 +1,4 @@
-import { batchesOf, mapWithConcurrency } from '../../base/concurrency.ts';
+import { mapWithConcurrency, splitBatches } from '../../base/concurrency.ts';
 import { DocketError, isRedisOutage, isStorageOutage, toDocketError } from '../../base/error.ts';
 import type { SelectedItem, SelectionAction, SelectionOutcome, SelectionStore } from '../../queue/runs/selections.ts';
 import type { RunRecord } from '../../run/run-record.ts';
@@ -42,7 +42,7 @@ export async function decideSelection(selection: SelectionView, actor: AuditActo
     const { outcomes } = (await ports.selections.get(digest)) ?? selection;
     const open = items.filter(({ id }) => !outcomes.has(id));
     const groups = isRunAction(action) ? open.map((item) => [item]) : byRun(open);
-    for (const batch of batchesOf(groups, CONCURRENCY)) {
+    for (const batch of splitBatches(groups, CONCURRENCY)) {
       await mapWithConcurrency(batch, CONCURRENCY, async (group) => {
         const results = await decideGroup(action, group, actor, ports);
         for (const [id, outcome] of results) await ports.selections.putOutcome(digest, id, outcome);
@@ -89,9 +89,9 @@ async function decideOneRun(
   const record = await runs.get(item.id);
   if (record === undefined) return changed('Its record has expired.');
   if (wasDecided(action, item, record, actor)) return DECIDED;
-  const markOf = async (now: RunRecord): Promise<string> =>
+  const readMark = async (now: RunRecord): Promise<string> =>
     runMark(now, action === 'retry' ? await ledger.list(item.id) : []);
-  if ((await markOf(record)) !== item.mark) return changed(changeOf(record));
+  if ((await readMark(record)) !== item.mark) return changed(describeChange(record));
   try {
     await ports.decisions[action](item.id, actor);
     return DECIDED;
@@ -99,11 +99,11 @@ async function decideOneRun(
     const after = await runs.get(item.id);
     // Another process, whose claim has expired, has already carried out the same decision.
     if (after !== undefined && wasDecided(action, item, after, actor)) return DECIDED;
-    return outcomeOf(thrown, after !== undefined && (await markOf(after)) === item.mark);
+    return toOutcome(thrown, after !== undefined && (await readMark(after)) === item.mark);
   }
 }
 
-const changeOf = ({ state, cancel }: RunRecord): string =>
+const describeChange = ({ state, cancel }: RunRecord): string =>
   cancel !== null
     ? `${cancel.by} has cancelled it: ${cancel.reason}`
     : `It has changed since the preview: now ${state}.`;
@@ -131,7 +131,7 @@ async function decideDeliveries(
   await ports.decisions
     .resolveMany(first.run, ids, action, actor, [DELIVERY_STATE[action]])
     .catch((thrown: unknown) => {
-      failure = outcomeOf(thrown, false);
+      failure = toOutcome(thrown, false);
     });
   for (const item of fit) {
     const row = await ports.ledger.find(item.id);
@@ -145,7 +145,7 @@ async function decideDeliveries(
  * Makes an outcome from an error. Rethrows an outage, which says nothing about the item. @param isSame whether the item
  * is still as the preview showed it
  */
-function outcomeOf(thrown: unknown, isSame: boolean): SelectionOutcome {
+function toOutcome(thrown: unknown, isSame: boolean): SelectionOutcome {
   const error = toDocketError(thrown);
   if (isRedisOutage(error) || isStorageOutage(error)) throw error;
   const isConflict = error.code === 'run.conflict' || error.code === 'delivery.conflict';

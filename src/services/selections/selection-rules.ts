@@ -66,15 +66,15 @@ export function deliveryObstacle(action: DeliverySelectionAction, row: DeliveryR
     : `It is not ${DELIVERY_STATE[action]}, but ${row.state}.`;
 }
 
-const markOf = (decisions: number, facts: unknown): string =>
+const buildMark = (decisions: number, facts: unknown): string =>
   `${decisions}.${sha256(JSON.stringify(facts)).slice(0, 16)}`;
 
 /** Changes once anything has happened to the run that matters to a decision. */
 export const runMark = ({ state, cancel, review, reopened }: RunRecord, rows: readonly DeliveryRow[]): string =>
-  markOf(reopened.length, [state, cancel !== null, review?.seq ?? null, rows.map((row) => [row.id, row.state])]);
+  buildMark(reopened.length, [state, cancel !== null, review?.seq ?? null, rows.map((row) => [row.id, row.state])]);
 
 export const deliveryMark = ({ state, epoch, decisions }: DeliveryRow): string =>
-  markOf(decisions.length, [state, epoch]);
+  buildMark(decisions.length, [state, epoch]);
 
 /** Number of decisions made before the preview. */
 const decisionsBefore = ({ mark }: SelectedItem): number => Number(mark.slice(0, mark.indexOf('.')));

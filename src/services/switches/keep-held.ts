@@ -1,6 +1,6 @@
-import { batchesOf } from '../../base/concurrency.ts';
+import { splitBatches } from '../../base/concurrency.ts';
 import { DAY_MS } from '../../base/time.ts';
-import { execPipeline, mastersOf, type RedisClient } from '../../redis/client.ts';
+import { execPipeline, masterNodes, type RedisClient } from '../../redis/client.ts';
 import { withRedisErrors } from '../../redis/errors.ts';
 import { RETENTION_DAYS } from '../../redis/keys.ts';
 import type { Deployment } from '../deployment/deployment.ts';
@@ -45,19 +45,19 @@ export async function keepHeld({
     org === undefined || org === '' || holds.includes(null) || holds.includes(org);
   return withRedisErrors(redis, async () => {
     let extended = 0;
-    for (const server of mastersOf(redis)) {
+    for (const server of masterNodes(redis)) {
       let cursor = '0';
       do {
         const pattern = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}:*`;
         const [next, keys] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT);
         cursor = next;
-        for (const batch of batchesOf(
+        for (const batch of splitBatches(
           keys.filter((key) => isKept(nameOf(key, prefix))),
           BATCH_SIZE,
         )) {
-          const expiring = await expiringOf(redis, batch);
+          const expiring = await findExpiring(redis, batch);
           const held: string[] = [];
-          for (const key of expiring) if (isHeld(await orgOf(redis, key, nameOf(key, prefix)))) held.push(key);
+          for (const key of expiring) if (isHeld(await findOrg(redis, key, nameOf(key, prefix)))) held.push(key);
           const pipeline = redis.pipeline();
           for (const key of held) pipeline.pexpire(key, KEPT_MS);
           if (held.length > 0) await execPipeline(pipeline);
@@ -73,7 +73,7 @@ const nameOf = (key: string, prefix: string): string => key.slice(prefix.length 
 
 const isKept = (name: string): boolean => OF_ALL.has(name) || BY_VALUE.test(name) || BY_NAME.test(name);
 
-async function expiringOf(redis: RedisClient, keys: readonly string[]): Promise<readonly string[]> {
+async function findExpiring(redis: RedisClient, keys: readonly string[]): Promise<readonly string[]> {
   const pipeline = redis.pipeline();
   for (const key of keys) pipeline.pttl(key);
   const ttls = await execPipeline(pipeline);
@@ -81,7 +81,7 @@ async function expiringOf(redis: RedisClient, keys: readonly string[]): Promise<
 }
 
 /** The organization of a key. Undefined if it belongs to all, or if its value cannot be read. */
-async function orgOf(redis: RedisClient, key: string, name: string): Promise<string | undefined> {
+async function findOrg(redis: RedisClient, key: string, name: string): Promise<string | undefined> {
   const [, kind] = BY_VALUE.exec(name) ?? [];
   if (kind === undefined) {
     const [, named, braced] = BY_NAME.exec(name) ?? [];

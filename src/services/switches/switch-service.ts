@@ -82,7 +82,7 @@ export function createSwitchService(
     }
     return found.map((each) => ({
       record: each,
-      replacedBy: replacementOf(each, newer.get(`${each.org}/${each.report}`) ?? []),
+      replacedBy: findReplacement(each, newer.get(`${each.org}/${each.report}`) ?? []),
     }));
   };
 
@@ -136,7 +136,7 @@ export function createSwitchService(
 }
 export type SwitchService = ReturnType<typeof createSwitchService>;
 
-function replacementOf(run: RunRecord, others: readonly RunRecord[]): StoppedRun['replacedBy'] {
+function findReplacement(run: RunRecord, others: readonly RunRecord[]): StoppedRun['replacedBy'] {
   const newer = others.filter(
     (other) =>
       other.id !== run.id &&

@@ -22,15 +22,15 @@ const jobs = loadedJobs(reportDefinition(), reportDefinition('weekly', undefined
   settings: { ...keyless.settings, api_key: { env: 'NOWHERE' } },
 });
 
-let bench: QueueHarness;
+let harness: QueueHarness;
 beforeAll(async () => {
-  bench = await openQueueHarness();
+  harness = await openQueueHarness();
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 const get = async (as: keyof typeof tokens) => {
   const clock = manualClock(NOW);
-  const budgetOf = sharedBudgets(bench.producer, bench.prefix, clock);
+  const budgetOf = sharedBudgets(harness.producer, harness.prefix, clock);
   const app = createTestAdmin(
     entries,
     {
@@ -49,7 +49,7 @@ const get = async (as: keyof typeof tokens) => {
 
 it('shows the budget of each visible organization’s key and when the next token is free, and hides other organizations that share the key', async () => {
   const clock = manualClock(NOW);
-  const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATE_LIMITS.metrics);
+  const budget = sharedBudgets(harness.producer, harness.prefix, clock)('metrics', RATE_LIMITS.metrics);
   const key = new Secret(SHARED).fingerprint();
   const ask = (id: string) => budget.acquire({ key, id, org: 'acme', priority: 'scheduled', holdMs: 30_000 });
   for (let n = 0; n < 30; n += 1) await ask(`${n}`);
@@ -81,7 +81,7 @@ it('shows the budget of each visible organization’s key and when the next toke
 
 it('says until when a 429 blocks all calls', async () => {
   const clock = manualClock(NOW);
-  const budget = sharedBudgets(bench.producer, bench.prefix, clock)('metrics', RATE_LIMITS.metrics);
+  const budget = sharedBudgets(harness.producer, harness.prefix, clock)('metrics', RATE_LIMITS.metrics);
   await budget.penalize(new Secret(SHARED).fingerprint(), NOW + 20_000, 'acme');
   expect(await get('acme')).toMatchObject({
     budgets: [{ blocked_until: expect.stringMatching(/^2026-11-21T12:00:/), throttled: 1, limit: 15 }],

@@ -16,7 +16,7 @@ import type { ReviewView } from '../../../src/services/reviews/review-service.ts
 import type { SelectionView } from '../../../src/services/selections/selection-service.ts';
 import { createTestAdmin, NO_SEARCH_INDEX } from '../../support/admin.ts';
 import { type ApiContract, contractOf, type DeclaredOperation } from '../../support/api-contract.ts';
-import { aDoor } from '../../support/page-auth.ts';
+import { createPageAuth } from '../../support/page-auth.ts';
 import { filledWorkbook, outline, sampleForecast, workbook } from '../../support/page-data.ts';
 import { anOrder } from '../../support/queue-harness.ts';
 
@@ -300,7 +300,7 @@ const failing = (error: Error): Access =>
   });
 
 /** A valid request for the operation. */
-function asked({ method, path }: DeclaredOperation): {
+function buildRequest({ method, path }: DeclaredOperation): {
   url: string;
   init: Omit<RequestInit, 'headers'> & { headers: Record<string, string> };
 } {
@@ -416,7 +416,7 @@ describe('the OpenAPI document', () => {
     const down = new DocketError('redis.unreachable', 'Redis does not answer.');
     const conflict = new DocketError('run.conflict', 'It is over.');
     const forbidden = new DocketError('auth.forbidden', 'No.');
-    const narrowDoor = aDoor(
+    const narrowAuth = createPageAuth(
       entries,
       { clock: systemClock, log: silentLog },
       { limit: createRateLimit(0, systemClock) },
@@ -432,10 +432,10 @@ describe('the OpenAPI document', () => {
       unready: withAccess(giving(FULL), { health: async () => [{ name: 'redis', ok: false, detail: 'no answer' }] }),
       down: withFailing(down, { metrics: () => Promise.reject(down) }),
       broken: withFailing(new TypeError('no'), { metrics: () => Promise.reject(new TypeError('no')) }),
-      busy: withAccess(giving(FULL), { auth: narrowDoor }),
+      busy: withAccess(giving(FULL), { auth: narrowAuth }),
     };
     for (const operation of contract.operations) {
-      const { url, init } = asked(operation);
+      const { url, init } = buildRequest(operation);
       const send = (app: AdminApp, headers: Record<string, string>, change: RequestInit = {}) =>
         ask(app, url, { ...init, ...change, headers });
       for (const app of [full, ...Object.values(apps)]) await send(app, init.headers);

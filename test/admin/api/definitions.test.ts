@@ -128,14 +128,14 @@ it('answers 404 for reports of other organizations', async () => {
 });
 
 it('explains a report for the requested period, and says what is missing', async () => {
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const app = anApp({
-    explain: async ({ definition }, period, { mayAsk }) => {
+    explain: async ({ definition }, period, { mayFetch }) => {
       // A request of a viewer must not use a token.
-      expect(mayAsk).toBe(false);
-      asked.push(period);
+      expect(mayFetch).toBe(false);
+      requested.push(period);
       if (definition.report !== 'weekly') throw new Error('another report');
-      if (asked.length === 3) throw new DocketError('catalog.missing', 'None is held.', { next: 'Run a report.' });
+      if (requested.length === 3) throw new DocketError('catalog.missing', 'None is held.', { next: 'Run a report.' });
       return { tokens: 2 };
     },
   });
@@ -148,7 +148,7 @@ it('explains a report for the requested period, and says what is missing', async
   };
   expect(await explain('acme/weekly/explain')).toEqual({ status: 200, body: { tokens: 2 } });
   expect(await explain('acme/weekly/explain?period=2026-10')).toMatchObject({ status: 200 });
-  expect(asked).toEqual([undefined, expect.anything()]);
+  expect(requested).toEqual([undefined, expect.anything()]);
   expect(await explain('acme/weekly/explain')).toMatchObject({
     status: 409,
     body: { code: 'catalog.missing', detail: 'None is held.', next: 'Run a report.' },

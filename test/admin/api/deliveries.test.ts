@@ -16,16 +16,16 @@ const entries: TokenEntry[] = [
 describe('the deliveries API', () => {
   const log = recordingLog();
   const audited: AuditEntry[] = [];
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let desk: DecisionHarness;
   let app: AdminApp;
   beforeAll(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
     const audit = { ...NO_AUDIT, record: async (entry: AuditEntry) => void audited.push(entry) };
-    desk = decisionHarness(bench, { log, audit });
-    app = createTestAdmin(entries, { runs: bench.runs, decisions: desk.decisions }, { log });
+    desk = decisionHarness(harness, { log, audit });
+    app = createTestAdmin(entries, { runs: harness.runs, decisions: desk.decisions }, { log });
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const call = async (method: string, path: string, as: keyof typeof tokens, body?: unknown) => {
     const response = await app.request(path, {

@@ -77,11 +77,11 @@ test('a token of another organization gets 404 for every change, and a viewer 40
   const { call, ...place } = await deployed();
   for (const [path, body, { own, viewer = 403 }] of REQUESTS) {
     const sent = ['POST', path(place), body(place)] as const;
-    const told = path({ run: 'RUN', digest: 'DIGEST' });
-    expect(await call('rival', ...sent), told).toMatchObject({ status: 404, body: { code: 'request.not_found' } });
-    expect((await call('viewer', ...sent)).status, told).toBe(viewer);
+    const reported = path({ run: 'RUN', digest: 'DIGEST' });
+    expect(await call('rival', ...sent), reported).toMatchObject({ status: 404, body: { code: 'request.not_found' } });
+    expect((await call('viewer', ...sent)).status, reported).toBe(viewer);
     const mine = await call('own', ...sent);
-    expect(mine.status, `${told} ${JSON.stringify(mine.body)}`).toBe(own);
+    expect(mine.status, `${reported} ${JSON.stringify(mine.body)}`).toBe(own);
   }
 });
 

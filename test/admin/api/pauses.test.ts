@@ -17,20 +17,20 @@ const entries: TokenEntry[] = [
 ];
 const log = recordingLog();
 const clock = manualClock(NOW);
-let bench: QueueHarness;
+let harness: QueueHarness;
 let pauses: Pauses;
 let app: AdminApp;
 beforeAll(async () => {
-  bench = await openQueueHarness();
-  pauses = redisPauses(bench.producer, bench);
+  harness = await openQueueHarness();
+  pauses = redisPauses(harness.producer, harness);
   const jobs = loadedJobs(reportDefinition(), reportDefinition('weekly', undefined, 'rival'));
-  const audit = redisAuditLog(bench.producer, { prefix: bench.prefix, clock, log });
+  const audit = redisAuditLog(harness.producer, { prefix: harness.prefix, clock, log });
   app = createTestAdmin(entries, { jobs: () => jobs, pauses, audit }, { clock, log });
 });
 afterEach(async () => {
   for (const of of await pauses.list()) await pauses.lift(of, 'test', 'over');
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 const call = async (method: string, path: string, as: keyof typeof tokens, body?: unknown) => {
   const response = await app.request(path, {

@@ -17,13 +17,13 @@ const entries: TokenEntry[] = [
 ];
 
 describe('the list of reports', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let app: AdminApp;
   let access: (...orgs: string[]) => Access;
   let last: string;
   beforeEach(async () => {
     const clock = manualClock(NOON);
-    bench = await openQueueHarness(clock);
+    harness = await openQueueHarness(clock);
     const jobs = await loadDefinitions(
       await jobsFolder({
         'acme/org.yaml': ORG,
@@ -38,7 +38,7 @@ describe('the list of reports', () => {
         'rival/weekly.yaml': REPORT,
       }),
     );
-    const given = { jobs: () => jobs, runs: bench.runs };
+    const given = { jobs: () => jobs, runs: harness.runs };
     app = createTestAdmin(entries, given, { clock });
     access = (...orgs) =>
       createAccess(accessPorts({ ...given, clock }), {
@@ -48,10 +48,10 @@ describe('the list of reports', () => {
         role: 'viewer',
         orgs,
       });
-    await bench.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON - 1_000 }));
-    last = (await bench.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON }))).record.id;
+    await harness.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON - 1_000 }));
+    last = (await harness.runs.open(anOrder({ org: 'acme', report: 'weekly', createdAt: NOON }))).record.id;
   });
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
   const page = async (path: string) => {
     const response = await app.request(path, { headers: { authorization: `Bearer ${token.token}` } });

@@ -35,7 +35,7 @@ interface Told {
 }
 
 /** The events of a stream, as an `EventSource` reads them. */
-async function* told(response: Response): AsyncGenerator<Told, void, void> {
+async function* report(response: Response): AsyncGenerator<Told, void, void> {
   const decoder = new TextDecoder();
   let text = '';
   if (response.body === null) throw new Error('no stream');
@@ -63,12 +63,12 @@ const next = async (stream: AsyncGenerator<Told, void, void>, event: string): Pr
 };
 
 describe('GET /api/runs/{id}/events', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let streams: StreamLimiter;
   let server: AdminServer | undefined;
   const workers: RunWorker[] = [];
   beforeEach(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
     streams = createStreamLimiter({ most: 5, each: 2 });
   });
   afterEach(async () => {
@@ -76,11 +76,15 @@ describe('GET /api/runs/{id}/events', () => {
     await server?.close();
     server = undefined;
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
-    await bench.close();
+    await harness.close();
   });
 
   const anApp = (clock: Clock) =>
-    createTestAdmin(entries, { runs: bench.runs, live: redisLiveProgress(bench.producer, bench) }, { clock, streams });
+    createTestAdmin(
+      entries,
+      { runs: harness.runs, live: redisLiveProgress(harness.producer, harness) },
+      { clock, streams },
+    );
   /** Serves the route over a socket, and polls for changes as often as it can. */
   const listen = async (): Promise<AdminServer> => {
     const eager: Clock = {
@@ -91,13 +95,13 @@ describe('GET /api/runs/{id}/events', () => {
     return server;
   };
   const start = (execute: Execute): void => {
-    const { worker: connection, prefix, runs: store } = bench;
+    const { worker: connection, prefix, runs: store } = harness;
     workers.push(
       startWorker({ connection, prefix, store, execute, clock: systemClock, log: silentLog, concurrency: 1 }),
     );
   };
   const opened = async (org = 'acme'): Promise<string> =>
-    (await bench.trigger(onDemand(reportDefinition('weekly', undefined, org)))).record.id;
+    (await harness.trigger(onDemand(reportDefinition('weekly', undefined, org)))).record.id;
 
   it('streams the run, its progress and its end over a socket', async () => {
     const { url } = await listen();
@@ -109,7 +113,7 @@ describe('GET /api/runs/{id}/events', () => {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     });
-    const stream = told(response);
+    const stream = report(response);
     expect((await stream.next()).value).toEqual({ retry: '3000' });
     expect(runSchema.parse(JSON.parse((await next(stream, 'run')).data ?? ''))).toMatchObject({ id, state: 'queued' });
     expect((await next(stream, 'progress')).data).toBe('null');
@@ -139,7 +143,7 @@ describe('GET /api/runs/{id}/events', () => {
     });
     expect(again.status).toBe(204);
     // A client that missed the end gets it, and is told that nothing follows.
-    const late = told(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
+    const late = report(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
     expect(runSchema.parse(JSON.parse((await next(late, 'run')).data ?? '')).state).toBe('done');
     await next(late, 'end');
   });
@@ -147,12 +151,12 @@ describe('GET /api/runs/{id}/events', () => {
   it('sends a returning client only what is new', async () => {
     const app = anApp(manualClock(NOW));
     const id = await opened();
-    const first = told(await app.request(`/api/runs/${id}/events`, { headers: as('viewer') }));
+    const first = report(await app.request(`/api/runs/${id}/events`, { headers: as('viewer') }));
     await next(first, 'run');
     const { id: known = '' } = await next(first, 'progress');
     await first.return();
-    await bench.runs.update(id, { state: 'failed', finishedAt: NOW });
-    const back = told(
+    await harness.runs.update(id, { state: 'failed', finishedAt: NOW });
+    const back = report(
       await app.request(`/api/runs/${id}/events`, { headers: { ...as('viewer'), 'last-event-id': known } }),
     );
     const events: (string | undefined)[] = [];
@@ -164,7 +168,7 @@ describe('GET /api/runs/{id}/events', () => {
     const clock = manualClock(NOW);
     const app = anApp(clock);
     const id = await opened();
-    const stream = told(await app.request(`/api/runs/${id}/events`, { headers: as('viewer') }));
+    const stream = report(await app.request(`/api/runs/${id}/events`, { headers: as('viewer') }));
     await next(stream, 'progress');
     const quiet = stream.next();
     expect((await advanceUntil(clock, quiet, 1_000)).value).toEqual({ comment: 'nothing new' });
@@ -177,9 +181,9 @@ describe('GET /api/runs/{id}/events', () => {
   it('ends when the token loses the organization of the run', async () => {
     const clock = manualClock(NOW);
     const mine = [...entries];
-    const ports = { runs: bench.runs, live: redisLiveProgress(bench.producer, bench) };
+    const ports = { runs: harness.runs, live: redisLiveProgress(harness.producer, harness) };
     const app = createTestAdmin(mine, ports, { clock, streams });
-    const stream = told(await app.request(`/api/runs/${await opened()}/events`, { headers: as('viewer') }));
+    const stream = report(await app.request(`/api/runs/${await opened()}/events`, { headers: as('viewer') }));
     await next(stream, 'progress');
     mine.splice(0, 1, { name: 'eyes', sha256: tokens.viewer.sha256, role: 'viewer', orgs: ['elsewhere'] });
     const last = stream.next();
@@ -226,7 +230,7 @@ describe('GET /api/runs/{id}/events', () => {
   it('ends its streams when the process stops, without delaying the stop', async () => {
     const { url, close } = await listen();
     const id = await opened();
-    const stream = told(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
+    const stream = report(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
     await next(stream, 'progress');
     streams.close();
     expect((await stream.next()).done).toBe(true);

@@ -21,26 +21,26 @@ const entries: TokenEntry[] = [
 ];
 
 describe('the listing of runs', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let app: AdminApp;
   /** Oldest first: every second one run of each organization. */
   const ids: Record<'acme' | 'rival', string[]> = { acme: [], rival: [] };
   beforeAll(async () => {
-    bench = await openQueueHarness(manualClock(NOON));
+    harness = await openQueueHarness(manualClock(NOON));
     const jobs = loadedJobs(reportDefinition());
     app = createTestAdmin(
       entries,
-      { jobs: () => jobs, runs: bench.runs, trigger: bench.trigger },
+      { jobs: () => jobs, runs: harness.runs, trigger: harness.trigger },
       { clock: manualClock(NOON) },
     );
     for (let second = 0; second < 6; second += 1) {
       for (const org of ['acme', 'rival'] as const) {
-        const { record } = await bench.runs.open(anOrder({ org, createdAt: NOON + second * 1_000 }));
+        const { record } = await harness.runs.open(anOrder({ org, createdAt: NOON + second * 1_000 }));
         ids[org].push(record.id);
       }
     }
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const page = async (path: string, as: keyof typeof tokens = 'ops') => {
     const response = await app.request(path, { headers: { authorization: `Bearer ${tokens[as].token}` } });
@@ -90,17 +90,17 @@ describe('the listing of runs', () => {
 });
 
 describe('an Idempotency-Key', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let post: (
     body: object,
     report?: string,
   ) => Promise<{ status: number; id: string | undefined; code: string | undefined }>;
   beforeAll(async () => {
-    bench = await openQueueHarness(manualClock(NOON));
+    harness = await openQueueHarness(manualClock(NOON));
   });
   beforeEach(() => {
     const jobs = loadedJobs(reportDefinition('weekly'), reportDefinition('daily'));
-    const app = createTestAdmin(entries, { jobs: () => jobs, runs: bench.runs, trigger: bench.trigger });
+    const app = createTestAdmin(entries, { jobs: () => jobs, runs: harness.runs, trigger: harness.trigger });
     post = async (body, report = 'weekly') => {
       const response = await app.request(`/api/reports/acme/${report}/runs`, {
         method: 'POST',
@@ -115,12 +115,12 @@ describe('an Idempotency-Key', () => {
       return { status: response.status, id, code };
     };
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   it('conflicts when it is repeated with another priority, and opens a separate run of another report', async () => {
     const first = await post({ priority: 'backfill' });
     expect(first.status).toBe(202);
-    expect(await bench.runs.get(first.id ?? '')).toMatchObject({ by: 'ops', bySubject: 'token:ops' });
+    expect(await harness.runs.get(first.id ?? '')).toMatchObject({ by: 'ops', bySubject: 'token:ops' });
     expect(await post({ priority: 'backfill' })).toEqual(first);
     expect(await post({ priority: 'on_demand' })).toMatchObject({ status: 409, code: 'run.conflict' });
     expect(await post({})).toMatchObject({ status: 409 });

@@ -14,22 +14,22 @@ const entries: TokenEntry[] = [
 ];
 
 describe('short ids over the API', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let desk: DecisionHarness;
   let app: AdminApp;
   let ended: Awaited<ReturnType<DecisionHarness['ended']>>;
   /** Two runs of acme and one of rival with the same first digits. */
   const alike = ['abcdef01a', 'abcdef01b', 'abcdef01c'].map((start) => start.padEnd(32, '0'));
   beforeAll(async () => {
-    bench = await openQueueHarness();
-    desk = decisionHarness(bench);
+    harness = await openQueueHarness();
+    desk = decisionHarness(harness);
     const jobs = loadedJobs(reportDefinition());
     app = createTestAdmin(entries, {
       jobs: () => jobs,
-      runs: bench.runs,
-      trigger: bench.trigger,
+      runs: harness.runs,
+      trigger: harness.trigger,
       decisions: desk.decisions,
-      live: redisLiveProgress(bench.producer, bench),
+      live: redisLiveProgress(harness.producer, harness),
       archivedFiles: {
         ...NO_PACKS,
         files: async () => [{ name: 'a.csv', kind: 'file', type: 'text/csv', bytes: 1, sha256: null }],
@@ -37,10 +37,10 @@ describe('short ids over the API', () => {
     });
     ended = await desk.ended('partly_delivered', ['refused']);
     for (const [index, id] of alike.entries()) {
-      await bench.runs.open(anOrder({ id, org: index === 2 ? 'rival' : 'acme' }));
+      await harness.runs.open(anOrder({ id, org: index === 2 ? 'rival' : 'acme' }));
     }
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const ask = async (path: string, as: keyof typeof tokens = 'ops', body?: unknown) => {
     const response = await app.request(path, {

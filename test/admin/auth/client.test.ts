@@ -9,7 +9,7 @@ import { randomPrefix } from '../../support/queue-harness.ts';
 const proxies = parseAddressList('10.0.0.0/8, ::1');
 if (!('has' in proxies)) throw new Error('no list');
 
-const asked = (remote: string, headers: Readonly<Record<string, string>>, trusted = proxies) =>
+const readClient = (remote: string, headers: Readonly<Record<string, string>>, trusted = proxies) =>
   identifyClient({ remote, header: (name) => headers[name] }, trusted);
 
 describe('the client of a request', () => {
@@ -26,23 +26,23 @@ describe('the client of a request', () => {
     ['can have an IPv4 address inside IPv6', '::ffff:10.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
     ['is the connection itself when it is not a trusted proxy', '192.0.2.66', '192.0.2.1', '192.0.2.66'],
   ])('%s', (_, remote, forwarded, address) => {
-    expect(asked(remote, { 'x-forwarded-for': forwarded }).address).toBe(address);
+    expect(readClient(remote, { 'x-forwarded-for': forwarded }).address).toBe(address);
   });
 
   it('uses TLS only when the nearest trusted proxy says so', () => {
-    const secure = (remote: string, proto: string) => asked(remote, { 'x-forwarded-proto': proto }).secure;
+    const secure = (remote: string, proto: string) => readClient(remote, { 'x-forwarded-proto': proto }).secure;
     expect(secure('10.0.0.1', 'https')).toBe(true);
     expect(secure('10.0.0.1', 'https, http')).toBe(false);
     expect(secure('10.0.0.1', '')).toBe(false);
     expect(secure('192.0.2.1', 'https')).toBe(false);
-    expect(asked('10.0.0.1', { 'x-forwarded-proto': 'https' }, NO_ADDRESSES).secure).toBe(false);
+    expect(readClient('10.0.0.1', { 'x-forwarded-proto': 'https' }, NO_ADDRESSES).secure).toBe(false);
   });
 
   it('is always the connection itself without a trusted proxy, whatever headers it sends', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (a, b, c) => {
         const headers = { 'x-forwarded-for': a, 'x-forwarded-proto': b, 'x-forwarded-host': c, host: 'here' };
-        expect(asked('192.0.2.1', headers)).toEqual({ address: '192.0.2.1', secure: false, host: 'here' });
+        expect(readClient('192.0.2.1', headers)).toEqual({ address: '192.0.2.1', secure: false, host: 'here' });
       }),
     );
   });
@@ -51,7 +51,7 @@ describe('the client of a request', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string())), (forged) => {
         const forwarded = [...forged, '192.0.2.1'].join(',');
-        expect(asked('10.0.0.1', { 'x-forwarded-for': forwarded }).address).toBe('192.0.2.1');
+        expect(readClient('10.0.0.1', { 'x-forwarded-for': forwarded }).address).toBe('192.0.2.1');
       }),
     );
   });

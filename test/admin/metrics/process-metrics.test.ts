@@ -245,7 +245,7 @@ describe('the metrics', () => {
       state: 'failed',
     });
     const series = await scrape(metrics);
-    const told = Object.fromEntries(
+    const reported = Object.fromEntries(
       [
         'docket_stage_duration_seconds_bucket{le="30",stage="fetch"}',
         'docket_stage_duration_seconds_bucket{le="60",stage="fetch"}',
@@ -261,7 +261,7 @@ describe('the metrics', () => {
         'docket_slot_delay_seconds_count',
       ].map((name) => [name, series.get(name)]),
     );
-    expect(told).toEqual({
+    expect(reported).toEqual({
       'docket_stage_duration_seconds_bucket{le="30",stage="fetch"}': 0,
       'docket_stage_duration_seconds_bucket{le="60",stage="fetch"}': 1,
       'docket_stage_duration_seconds_sum{stage="fetch"}': 45,

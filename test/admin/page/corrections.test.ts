@@ -100,14 +100,14 @@ describe('the pages of corrections', () => {
   });
 
   it('send or dismiss a correction with a reason, by POST only', async () => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const browser = await enter({
       sendCorrection: async (...of) => {
-        asked.push(['send', ...of]);
+        requested.push(['send', ...of]);
         return { correction: correctionView, run: running.id };
       },
       dismissCorrection: async (...of) => {
-        asked.push(['dismiss', ...of]);
+        requested.push(['dismiss', ...of]);
         return correctionView;
       },
     });
@@ -119,7 +119,7 @@ describe('the pages of corrections', () => {
     expect(await post('dismiss', 'Known')).toEqual([303, '/corrections?did=dismissed']);
     expect((await post('send', ''))[0]).toBe(422);
     for (const what of ['send', 'dismiss']) expect((await browser.send('GET', `${PATH}/${what}`)).status).toBe(404);
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       ['send', correctionView.id, 'The auditor asked'],
       ['dismiss', correctionView.id, 'Known'],
     ]);

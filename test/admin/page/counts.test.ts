@@ -18,14 +18,14 @@ const anna = createToken('anna');
 const ben = createToken('ben', { role: 'viewer', orgs: ['acme'] });
 
 describe('the numbers of the page', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   beforeEach(async () => {
-    bench = await openQueueHarness(manualClock(NOW));
+    harness = await openQueueHarness(manualClock(NOW));
   });
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
   const accessOf = (principal: Principal) => {
-    const { producer: redis, prefix, runs: store, queue } = bench;
+    const { producer: redis, prefix, runs: store, queue } = harness;
     return createAccess(
       accessPorts({
         runs: store,
@@ -40,14 +40,14 @@ describe('the numbers of the page', () => {
   };
   const open = async (change: Partial<RunOrder>): Promise<string> => {
     const order = anOrder({ createdAt: NOW, ...change });
-    await bench.runs.open(order);
-    await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    await harness.queue.enqueue(order);
     return order.id;
   };
 
   it('count runs by state, organization, report and days, without expired ones', async () => {
     const failed = await open({});
-    await bench.runs.update(failed, { state: 'failed' });
+    await harness.runs.update(failed, { state: 'failed' });
     await open({ report: 'daily' });
     await open({ createdAt: NOW - DAY_MS });
     await open({ org: 'globex' });
@@ -70,7 +70,7 @@ describe('the numbers of the page', () => {
   });
 
   it('list the processes with their versions, also those of 0.2.0, to those who see all organizations', async () => {
-    const { producer: redis, prefix } = bench;
+    const { producer: redis, prefix } = harness;
     const [report] = processReports;
     if (report === undefined) throw new Error('no sample');
     await redisProcessReports(redis, { prefix }).put(report);
@@ -86,8 +86,8 @@ describe('the numbers of the page', () => {
   });
 
   const get = async (path: string, change: Parameters<typeof openPage>[2] = () => ({}), who = anna) => {
-    const house = openPage({ redis: bench.producer, prefix: bench.prefix }, [anna.entry, ben.entry], change);
-    const answer = await (await house.visit(who.token)).send('GET', path);
+    const openedPage = openPage({ redis: harness.producer, prefix: harness.prefix }, [anna.entry, ben.entry], change);
+    const answer = await (await openedPage.visit(who.token)).send('GET', path);
     return { status: answer.status, html: await answer.text() };
   };
   const rowsOf = (html: string, id: string): number =>

@@ -8,7 +8,7 @@ import {
   formatInteger,
   formatRelativeTime,
 } from '../../../src/admin/page/components/format-numbers.ts';
-import { zonesOf } from '../../../src/admin/page/components/time.tsx';
+import { collectZones } from '../../../src/admin/page/components/time.tsx';
 
 it.each([
   [0, '0 ms'],
@@ -63,8 +63,8 @@ it('formats every duration', () => {
 
 it('uses the shared zone of all organizations, or UTC when their zones differ', () => {
   const zurich = { org: 'acme', timezone: 'Europe/Zurich' };
-  expect(zonesOf([zurich, { ...zurich, org: 'globex' }]).shared).toBe('Europe/Zurich');
-  const mixed = zonesOf([zurich, { org: 'tokyo', timezone: 'Asia/Tokyo' }, { org: 'faulty', timezone: null }]);
+  expect(collectZones([zurich, { ...zurich, org: 'globex' }]).shared).toBe('Europe/Zurich');
+  const mixed = collectZones([zurich, { org: 'tokyo', timezone: 'Asia/Tokyo' }, { org: 'faulty', timezone: null }]);
   expect([mixed.shared, mixed.of('acme'), mixed.of('faulty'), mixed.of('gone')]).toEqual([
     'UTC',
     'Europe/Zurich',

@@ -61,12 +61,12 @@ describe('the page', () => {
   const ben = createToken('ben', { role: 'viewer' });
   const prefix = randomPrefix();
   let redis: Redis;
-  let asked: RunRequest[] = [];
+  let requested: RunRequest[] = [];
   let did: string[] = [];
   const acting: Partial<Access> = {
     trigger: async (_, __, request) => {
-      asked.push(request);
-      return { opened: asked.length === 1, record: running };
+      requested.push(request);
+      return { opened: requested.length === 1, record: running };
     },
     pause: async (org, report, reason) => {
       did.push(`pause ${org}/${report}: ${reason}`);
@@ -87,15 +87,15 @@ describe('the page', () => {
       return unknown;
     },
   };
-  let house: ReturnType<typeof openPage>;
+  let openedPage: ReturnType<typeof openPage>;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
-    house = openPage({ redis, prefix }, [anna.entry, ben.entry], () => acting);
+    openedPage = openPage({ redis, prefix }, [anna.entry, ben.entry], () => acting);
   });
   afterAll(() => redis.quit());
 
   it('requires a session, and redirects to the requested page after the sign-in', async () => {
-    const browser = cookieClient(house);
+    const browser = cookieClient(openedPage);
     for (const path of PAGES) {
       const answer = await browser.send('GET', path);
       expect([path, answer.status]).toEqual([path, 303]);
@@ -111,7 +111,7 @@ describe('the page', () => {
   });
 
   it('rejects an invalid token, and does not repeat it', async () => {
-    const browser = cookieClient(house);
+    const browser = cookieClient(openedPage);
     const answer = await browser.send('POST', '/sign-in', { body: { token: 'docket_wrong', to: '/slots' } });
     const text = await answer.text();
     expect(answer.status).toBe(401);
@@ -128,19 +128,19 @@ describe('the page', () => {
     '/sign-out',
     '/\t/evil.example',
   ])('does not redirect to %j', async (to) => {
-    const browser = cookieClient(house);
+    const browser = cookieClient(openedPage);
     const answer = await browser.send('POST', '/sign-in', { body: { token: anna.token, to } });
     expect(answer.headers.get('location')).toBe('/');
   });
 
   it('ends the session at sign-out', async () => {
-    const { post, send } = await house.visit(anna.token);
+    const { post, send } = await openedPage.visit(anna.token);
     expect((await post('/sign-out', {})).headers.get('location')).toBe('/sign-in?did=out');
     expect((await send('GET', '/')).status).toBe(303);
   });
 
   it('is HTML without inline styles or scripts, with one heading, and with all text escaped', async () => {
-    const { send } = await house.visit(anna.token);
+    const { send } = await openedPage.visit(anna.token);
     for (const path of PAGES) {
       const answer = await send('GET', path);
       const html = await answer.text();
@@ -156,7 +156,7 @@ describe('the page', () => {
   });
 
   it('shows every instant in UTC and with its offset in the tooltip', async () => {
-    const { send } = await house.visit(anna.token);
+    const { send } = await openedPage.visit(anna.token);
     for (const path of PAGES) {
       const html = await (await send('GET', path)).text();
       const times = html.match(/<time .*?<\/time>/g) ?? [];
@@ -167,7 +167,7 @@ describe('the page', () => {
   });
 
   it('names reports by title and id, or by the id alone when the title is unknown', async () => {
-    const { send } = await house.visit(anna.token);
+    const { send } = await openedPage.visit(anna.token);
     for (const path of ['/', '/runs', '/slots', '/pauses', '/deliveries']) {
       const html = await (await send('GET', path)).text();
       const links = [...html.matchAll(/<a href="\/reports\/([^"]+)">([^<]+)<\/a>( <small>([^<]+)<\/small>)?/g)];
@@ -180,7 +180,7 @@ describe('the page', () => {
   });
 
   it('shows recipients, times, formats and figures of a report, and folds its YAML', async () => {
-    const { send } = await house.visit(anna.token);
+    const { send } = await openedPage.visit(anna.token);
     const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();
     const part = (id: string): string => {
       const found = new RegExp(`<section aria-labelledby="${id}">.*?</section>`, 's').exec(html)?.[0] ?? '';
@@ -231,7 +231,7 @@ describe('the page', () => {
   });
 
   it('answers an open page whether its session still exists, without data', async () => {
-    const { send, post } = await house.visit(anna.token);
+    const { send, post } = await openedPage.visit(anna.token);
     const pulse = await send('GET', '/pulse');
     expect([pulse.status, await pulse.text()]).toEqual([204, '']);
     await post('/sign-out', {});
@@ -239,7 +239,7 @@ describe('the page', () => {
   });
 
   it('shows a viewer everything, but no form except zone and sign-out', async () => {
-    const { send } = await house.visit(ben.token);
+    const { send } = await openedPage.visit(ben.token);
     for (const path of PAGES) {
       const html = await (await send('GET', path)).text();
       const forms = [...html.matchAll(/<form[^>]*method="post"[^>]*action="([^"]*)"/g)].map(([, action]) => action);
@@ -248,8 +248,8 @@ describe('the page', () => {
   });
 
   it('triggers one run per form and choice of days, however often the form is sent', async () => {
-    asked = [];
-    const { post } = await house.visit(anna.token);
+    requested = [];
+    const { post } = await openedPage.visit(anna.token);
     const form = { trigger: 't1', period: 'last_30_days', from: '', to: '', deliver: 'no' };
     const first = await post(RUN, form);
     expect([first.status, first.headers.get('location')]).toEqual([303, `/runs/${running.id}?did=opened`]);
@@ -258,14 +258,14 @@ describe('the page', () => {
     await post(RUN, { ...form, from: '2026-11-01', to: '2026-11-15', deliver: 'yes' });
     await post(RUN, { ...form, trigger: 't2' });
     await post(RUN, { trigger: 't2', period: '', from: '', to: '', deliver: 'yes' });
-    expect(asked.map(({ period, deliver, priority }) => ({ period, deliver, priority }))).toEqual([
+    expect(requested.map(({ period, deliver, priority }) => ({ period, deliver, priority }))).toEqual([
       { period: 'last_30_days', deliver: false, priority: 'on_demand' },
       { period: 'last_30_days', deliver: false, priority: 'on_demand' },
       { period: { from: '2026-11-01', to: '2026-11-15' }, deliver: true, priority: 'on_demand' },
       { period: 'last_30_days', deliver: false, priority: 'on_demand' },
       { period: undefined, deliver: true, priority: 'on_demand' },
     ]);
-    const keys = asked.map(({ idempotencyKey }) => idempotencyKey);
+    const keys = requested.map(({ idempotencyKey }) => idempotencyKey);
     expect(keys[0]).toBe(keys[1]);
     expect(new Set(keys).size).toBe(4);
   });
@@ -276,37 +276,37 @@ describe('the page', () => {
     [{ period: 'next_week', deliver: 'no' }, 'usage.invalid', '<details class="action" open'],
     [{ period: 'previous_week' }, 'usage.invalid', '<option value="previous_week" selected'],
   ])('shows that %j is invalid on the form, and keeps the values', async (fields, code, kept) => {
-    asked = [];
-    const { post } = await house.visit(anna.token);
+    requested = [];
+    const { post } = await openedPage.visit(anna.token);
     const answer = await post(RUN, { trigger: 't', ...fields });
     const html = await answer.text();
     expect(answer.status).toBe(422);
     expect(html).toContain('role="alert"');
     expect(html).toContain(`<code>${code}</code>`);
     expect(html).toContain(kept);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   it('triggers a new run for each failed report, once however often the form is sent', async () => {
-    asked = [];
-    const { post } = await house.visit(anna.token);
+    requested = [];
+    const { post } = await openedPage.visit(anna.token);
     const form = { run: failed.id };
     expect((await post('/runs/again', form)).headers.get('location')).toBe('/?did=opened-many');
     await post('/runs/again', form);
-    expect(asked).toMatchObject([
+    expect(requested).toMatchObject([
       { deliver: failed.deliver, again: false, priority: 'on_demand', idempotencyKey: expect.any(String) },
-      { idempotencyKey: asked[0]?.idempotencyKey },
+      { idempotencyKey: requested[0]?.idempotencyKey },
     ]);
     expect((await post('/runs/again', { run: 'none' })).status).toBe(422);
   });
 
   it('passes on that unfinished days are accepted, and keeps the box checked when the form is rejected', async () => {
-    asked = [];
-    const { post } = await house.visit(anna.token);
+    requested = [];
+    const { post } = await openedPage.visit(anna.token);
     const form = { trigger: 'u1', period: '', from: '2026-11-01', to: '2026-11-30' };
     await post(RUN, { ...form, deliver: 'no' });
     await post(RUN, { ...form, deliver: 'no', unfinished: 'yes' });
-    expect(asked.map(({ unfinished }) => unfinished)).toEqual([false, true]);
+    expect(requested.map(({ unfinished }) => unfinished)).toEqual([false, true]);
     const html = await (await post(RUN, { ...form, unfinished: 'yes' })).text();
     expect(html).toMatch(/name="unfinished" value="yes"[^>]* checked/);
   });
@@ -344,7 +344,7 @@ describe('the page', () => {
 
   it('pauses, resumes, cancels, retries and resolves with a reason, and redirects to the page of the form', async () => {
     did = [];
-    const { post } = await house.visit(anna.token);
+    const { post } = await openedPage.visit(anna.token);
     const to = async (path: string, fields: Readonly<Record<string, string>>) =>
       (await post(path, { reason: ' because ', ...fields })).headers.get('location');
     const report = '/reports/acme/weekly-kpi';
@@ -366,7 +366,7 @@ describe('the page', () => {
 
   it('does nothing without a reason, and shows a rejection on the form with the typed reason', async () => {
     did = [];
-    const { post } = await house.visit(anna.token);
+    const { post } = await openedPage.visit(anna.token);
     const without = await post(`/runs/${failed.id}/retry`, { reason: ' ' });
     expect(without.status).toBe(422);
     expect(await without.text()).toContain('<code>usage.invalid</code>');
@@ -384,7 +384,7 @@ describe('the page', () => {
 
   it('rejects a form without the CSRF token or from another site, with an error page', async () => {
     did = [];
-    const { send, csrf } = await house.visit(anna.token);
+    const { send, csrf } = await openedPage.visit(anna.token);
     const body = { reason: 'because' };
     const path = '/organizations/acme/pause';
     for (const sent of [
@@ -404,7 +404,7 @@ describe('the page', () => {
       run: () => Promise.reject(new DocketError('request.not_found', 'There is nothing here.')),
       pauses: () => Promise.reject(new DocketError('redis.unreachable', 'Redis does not answer.')),
     }));
-    const { send } = await house.visit(anna.token);
+    const { send } = await openedPage.visit(anna.token);
     const cookie = (await away.visit(anna.token)).send;
     const missing = await cookie('GET', `/runs/${done.id}`);
     expect([missing.status, await missing.text()]).toEqual([
@@ -462,7 +462,7 @@ describe('the page', () => {
   });
 
   it('offers each period with its current days', async () => {
-    const { send } = await house.visit(anna.token);
+    const { send } = await openedPage.visit(anna.token);
     const html = await (await send('GET', '/reports/acme/weekly-kpi')).text();
     expect(html).toContain('as the definition says: 2026-11-09 to 2026-11-15</option>');
     expect(html).toContain('previous month: 2026-10-01 to 2026-10-31</option>');
@@ -500,14 +500,14 @@ describe('the page', () => {
   });
 
   it('serves assets that browsers cache forever, compressed for those that accept it', async () => {
-    const { send } = await house.visit(anna.token);
+    const { send } = await openedPage.visit(anna.token);
     const html = await (await send('GET', '/')).text();
     const paths = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
     expect(paths).toHaveLength(3);
     for (const path of paths) {
       const of = async (encoding?: string) => {
         const headers = { host: 'localhost', ...(encoding === undefined ? {} : { 'accept-encoding': encoding }) };
-        const answer = await house.app.request(path, { headers });
+        const answer = await openedPage.app.request(path, { headers });
         expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
         expect(answer.headers.get('vary')).toContain('Accept-Encoding');
         return [answer.headers.get('content-encoding'), Buffer.from(await answer.arrayBuffer())] as const;
@@ -521,7 +521,7 @@ describe('the page', () => {
   });
 
   /** Everything that the first paint needs: the HTML and the compressed assets. */
-  const firstPaintBytes = async ({ app, visit }: typeof house, path: string): Promise<number> => {
+  const firstPaintBytes = async ({ app, visit }: typeof openedPage, path: string): Promise<number> => {
     const { send } = await visit(anna.token);
     const html = await (await send('GET', path)).text();
     let bytes = Buffer.byteLength(html);

@@ -108,12 +108,12 @@ describe('the form for deliveries with unknown results', () => {
 
   it('decides about the selected deliveries, or about all that it has shown', async () => {
     const rows = [row(1, 'unknown'), row(2, 'unknown'), row(3, 'unknown', { target: NOTICE_TARGET }), row(4, 'sent')];
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const browser = await visit({
       rows,
       change: {
         resolveMany: async (...of) => {
-          asked.push(of);
+          requested.push(of);
           return rows.slice(0, of[1].length);
         },
       },
@@ -137,7 +137,7 @@ describe('the form for deliveries with unknown results', () => {
     ]);
     expect(await post('as=sent&which=all&shown=2&reason=log')).toEqual([303, `/runs/${partly.id}?did=sent-many`]);
     const ids = rows.map(({ id }) => id);
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       [partly.id, ids.slice(0, 2), 'sent', 'phone'],
       [partly.id, [ids[1]], 'resend', 'no'],
       [partly.id, ids.slice(0, 2), 'sent', 'log'],
@@ -146,7 +146,7 @@ describe('the form for deliveries with unknown results', () => {
     expect((await post('as=sent&which=selected&reason=log'))[0]).toBe(422);
     expect((await post(`${two}&which=selected&reason=log`))[0]).toBe(422);
     expect((await post(`${two}&as=sent&which=selected&reason=`))[0]).toBe(422);
-    expect(asked).toHaveLength(3);
+    expect(requested).toHaveLength(3);
   });
 
   it('keeps boxes, choice and reason when it is rejected', async () => {

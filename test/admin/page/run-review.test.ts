@@ -148,18 +148,18 @@ describe('the review of a run', () => {
 });
 
 describe('the forms of a review', () => {
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const recording: Partial<Access> = {
     comment: async (...of) => {
-      asked.push(['comment', ...of]);
+      requested.push(['comment', ...of]);
       return { view: reviewView, warnings: [{ number: '413', text: 'no' }] };
     },
     approve: async (...of) => {
-      asked.push(['approve', ...of]);
+      requested.push(['approve', ...of]);
       return reviewView;
     },
     reject: async (...of) => {
-      asked.push(['reject', ...of]);
+      requested.push(['reject', ...of]);
       return reviewView;
     },
   };
@@ -181,7 +181,7 @@ describe('the forms of a review', () => {
     expect((await post('approve', { content, reason: 'checked', again: 'yes' }))[0]).toBe(303);
     await post('reject', { content, reason: 'wrong month', outcome: 'end' });
     await post('reject', { content, reason: 'stale', outcome: 'refetch' });
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       ['comment', inReview.id, 'alerts', 'a\n\nb', undefined],
       ['comment', inReview.id, null, long, undefined],
       ['comment', inReview.id, null, null, undefined],
@@ -208,7 +208,7 @@ describe('the forms of a review', () => {
     for (const what of ['comments', 'approve', 'reject']) {
       expect((await browser.send('GET', `${PATH}/${what}`)).status).toBe(404);
     }
-    expect(asked).toHaveLength(7);
+    expect(requested).toHaveLength(7);
   });
 
   it('show a rejection with the typed text and the current content', async () => {

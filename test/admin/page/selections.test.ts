@@ -47,10 +47,10 @@ test('operators get boxes in a form that works without a script, viewers get non
 });
 
 test('selected runs, or all that match the filters, are previewed before anything happens', async () => {
-  const asked: SelectionInput[] = [];
+  const requested: SelectionInput[] = [];
   const change = {
     previewSelection: async (input: SelectionInput) => {
-      asked.push(input);
+      requested.push(input);
       return selection;
     },
   };
@@ -60,7 +60,7 @@ test('selected runs, or all that match the filters, are previewed before anythin
   expect([some.status, some.headers.get('location')]).toEqual([303, `/selections/${DIGEST}`]);
   const fields = { org: 'acme', state: 'queued', since: '1795000000000', run: lost.id };
   await post('/selections', { of: 'runs', action: 'cancel', which: 'all', ...fields });
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     { action: 'cancel', ids: [running.id, lost.id] },
     { action: 'cancel', filter: { org: 'acme', states: ['queued'], since: 1_795_000_000_000 } },
   ]);

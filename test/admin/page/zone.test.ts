@@ -43,10 +43,10 @@ describe('the zone of a page', () => {
   const ben = createToken('ben', { role: 'viewer', orgs: ['acme'] });
   const prefix = randomPrefix();
   let redis: Redis;
-  let house: ReturnType<typeof openPage>;
+  let openedPage: ReturnType<typeof openPage>;
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
-    house = openPage({ redis, prefix }, [anna.entry, ben.entry]);
+    openedPage = openPage({ redis, prefix }, [anna.entry, ben.entry]);
   });
   afterAll(() => redis.quit());
 
@@ -68,7 +68,7 @@ describe('the zone of a page', () => {
     ['utc', 'UTC'],
     ['viewer:Asia/Kathmandu', 'Asia/Kathmandu'],
   ])('is chosen once and remembered: %s', async (choice, zone) => {
-    const { send, post } = await house.visit(ben.token);
+    const { send, post } = await openedPage.visit(ben.token);
     const answer = await post('/zone', { zone: choice, from: '/runs?org=acme' });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/runs?org=acme']);
     for (const path of PAGES) {
@@ -87,7 +87,7 @@ describe('the zone of a page', () => {
   });
 
   it('returns to no other site, and rejects a form of another site', async () => {
-    const { send, post, csrf } = await house.visit(ben.token);
+    const { send, post, csrf } = await openedPage.visit(ben.token);
     expect((await post('/zone', { zone: 'utc', from: '//evil.example' })).headers.get('location')).toBe('/');
     const headers = { 'sec-fetch-site': 'cross-site' };
     expect((await send('POST', '/zone', { body: { zone: 'org', csrf }, headers })).status).toBe(403);
@@ -136,26 +136,26 @@ describe('the zone of a page', () => {
   });
 
   it('filters by the days of that zone, also by a day of 25 hours', async () => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const own = openPage({ redis, prefix }, [ben.entry], () => ({
       runs: async ({ since, until }) => {
-        asked.push([since, until]);
+        requested.push([since, until]);
         return { runs: [], next: null };
       },
     }));
     const { send, post } = await own.visit(ben.token);
-    asked.length = 0;
+    requested.length = 0;
     await send('GET', '/runs?since=2026-10-25&until=2026-10-25');
     await post('/zone', { zone: 'utc', from: '/' });
     await send('GET', '/runs?since=2026-10-25&until=2026-10-25');
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       [Date.parse('2026-10-24T22:00:00Z'), Date.parse('2026-10-25T23:00:00Z')],
       [Date.parse('2026-10-25T00:00:00Z'), Date.parse('2026-10-26T00:00:00Z')],
     ]);
   });
 
   it('shows the exact time beside a relative one, with seconds in the tooltip', async () => {
-    const { send } = await house.visit(ben.token);
+    const { send } = await openedPage.visit(ben.token);
     const html = await (await send('GET', '/runs')).text();
     expect(html).toContain(
       '<time class="when" datetime="2026-11-20T11:12:00.000Z" title="2026-11-20 11:12:00 UTC · 12:12:00 +01:00">' +

@@ -88,8 +88,8 @@ test.each([
   ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln is a token', '[secret] is a token'],
   [`docket_${'a'.repeat(43)}`, '[secret]'],
   ['-----BEGIN PRIVATE KEY-----\nMC4C', '[secret]'],
-])('credentials are recognized by their format: %j', (text, told) => {
-  expect(createRedactor().redact(text)).toBe(told);
+])('credentials are recognized by their format: %j', (text, reported) => {
+  expect(createRedactor().redact(text)).toBe(reported);
 });
 
 test('a secret is redacted in any surrounding text', () => {

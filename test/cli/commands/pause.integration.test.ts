@@ -186,12 +186,12 @@ deliveries:
     const made = await runCommand(['tokens', 'create', '--name', 'test', '--role', 'operator'], { env });
     const worker = start();
     await worker.logged(({ msg }) => msg === 'Docket runs');
-    const asked = await fetch(`http://127.0.0.1:${env.DOCKET_ADMIN_PORT}/api/reports/acme/first/runs`, {
+    const requested = await fetch(`http://127.0.0.1:${env.DOCKET_ADMIN_PORT}/api/reports/acme/first/runs`, {
       method: 'POST',
       headers: { authorization: `Bearer ${made.stdout.trim()}`, 'content-type': 'application/json' },
       body: '{}',
     });
-    expect(asked.status).toBe(202);
+    expect(requested.status).toBe(202);
     const lifted = await worker.logged(({ msg }) => msg === 'Pause of the organization lifted');
     expect(lifted.why).toMatch(/has succeeded$/);
     await worker.stop();

@@ -25,14 +25,14 @@ const tokens = { mia: newToken(), anna: newToken(), rival: newToken() };
 describe('review commands', () => {
   let folder: string;
   let redis: LocalRedis;
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let reviews: Reviews;
   let env: Record<string, string>;
   let run: RunRecord;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-review-'));
     redis = await localRedis({ PATH: process.env.PATH });
-    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+    harness = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
     const storage = directoryStorage(join(folder, 'archive'));
     reviews = openReviews(storage);
     const file = join(folder, 'tokens.yaml');
@@ -47,14 +47,14 @@ describe('review commands', () => {
     await docket(undefined, ['comment', 'f'.repeat(32), '--text', 'x']);
   });
   afterAll(async () => {
-    await bench.close();
+    await harness.close();
     await redis.close();
     await rm(folder, { recursive: true, force: true });
   });
 
   const open = async () => {
     const order = anOrder({ report: 'weekly' });
-    const { record } = await bench.runs.open(order);
+    const { record } = await harness.runs.open(order);
     run = record;
     const figures = await storeFigures(reviews, record, {
       order,
@@ -73,7 +73,7 @@ describe('review commands', () => {
     });
     await reviews.append(record, 1, { seq: 1, at: 5, by: DOCKET_ACTOR, type: 'figures', figures });
     const review = { seq: 1, phase: 'comments', content: null } as const;
-    await bench.runs.update(record.id, { state: 'held', review, finishedAt: Date.now() });
+    await harness.runs.update(record.id, { state: 'held', review, finishedAt: Date.now() });
   };
   const docket = (as: keyof typeof tokens | undefined, args: readonly string[], options: RunOptions = {}) =>
     runCommand(args, { ...options, env: { ...env, ...(as && { DOCKET_TOKEN: tokens[as].token }), ...options.env } });
@@ -116,7 +116,10 @@ describe('review commands', () => {
       review: { phase: 'approval', comments: [{ author: 'anna' }] },
       warnings: [{ number: '7,123' }],
     });
-    expect(await bench.runs.get(run.id)).toMatchObject({ state: 'queued', reopened: [{ what: 'review', by: 'anna' }] });
+    expect(await harness.runs.get(run.id)).toMatchObject({
+      state: 'queued',
+      reopened: [{ what: 'review', by: 'anna' }],
+    });
     const content = await contentNow();
     const delegate = ['runs', 'delegate', run.id, '--to', 'dora', '--reason', 'on leave', '--json'];
     expect(codeOf(await docket('anna', delegate))).toBe('review.not_allowed');

@@ -61,8 +61,8 @@ describe('docket tokens', () => {
       expect(ended).toMatchObject({ code: 2, stdout: '' });
       expect(ended.stderr).toContain('[config.invalid]');
       const [, name = '', value = '', rest = ''] = /`(\w+)=(\S+) docket ([^`]+)`/.exec(ended.stderr) ?? [];
-      const told = await runCommand(rest.split(' '), { env: { [name]: value }, cwd: place });
-      expect({ name, rest, code: told.code }).toEqual({
+      const reported = await runCommand(rest.split(' '), { env: { [name]: value }, cwd: place });
+      expect({ name, rest, code: reported.code }).toEqual({
         name: 'DOCKET_ADMIN_TOKENS',
         rest: expect.stringMatching(/^tokens create /),
         code: 0,

@@ -19,7 +19,7 @@ const runsSchema = z.object({ runs: z.array(z.object({ id: z.string() })) });
 
 describe('lists of deliveries and runs in the terminal', () => {
   let redis: LocalRedis;
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   const started = Date.now();
   const periodOf = (from: string, label: string) => ({ from, to: from, timezone: 'UTC', label });
   const october = anOrder({
@@ -44,13 +44,19 @@ describe('lists of deliveries and runs in the terminal', () => {
   });
   beforeAll(async () => {
     redis = await localRedis({ PATH: process.env.PATH });
-    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
-    const ledger = redisLedger(bench.producer, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
+    harness = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+    const ledger = redisLedger(harness.producer, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
     // An older version opened one of these deliveries, so the index does not have it yet.
-    await openRunAsBefore(bench.producer, DEFAULT_KEY_PREFIX, october, RETENTION_DAYS * 86_400_000);
-    await openRowAsBefore(bench.producer, DEFAULT_KEY_PREFIX, rowOf(october, 'Board@acme.example'), started, 'unknown');
+    await openRunAsBefore(harness.producer, DEFAULT_KEY_PREFIX, october, RETENTION_DAYS * 86_400_000);
+    await openRowAsBefore(
+      harness.producer,
+      DEFAULT_KEY_PREFIX,
+      rowOf(october, 'Board@acme.example'),
+      started,
+      'unknown',
+    );
     for (const order of [again, weekly]) {
-      await bench.runs.open(order);
+      await harness.runs.open(order);
       const row = rowOf(order, 'board@acme.example');
       await ledger.open(row, started);
       const epoch = await ledger.begin(row.id, started);
@@ -58,10 +64,10 @@ describe('lists of deliveries and runs in the terminal', () => {
     }
     await ledger.open(rowOf(weekly, 'keyboard@acme.example'), started);
     const error = { code: 'deliver.target_failed', message: 'No.' } as const;
-    await bench.runs.update(weekly.id, { state: 'failed', error });
+    await harness.runs.update(weekly.id, { state: 'failed', error });
   });
   afterAll(async () => {
-    await bench.close();
+    await harness.close();
     await redis.close();
   });
 

@@ -26,7 +26,7 @@ import { reportYaml } from '../../../src/cli/recipes/report-yaml.ts';
 import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { type Catalog, catalogSchema, isCurrentCount } from '../../../src/contract/catalog.ts';
 import { canonicalAddress } from '../../../src/definitions/allow-lists/recipients.ts';
-import { periodOf } from '../../../src/definitions/periods/period.ts';
+import { resolveReportPeriod } from '../../../src/definitions/periods/period.ts';
 import { isZone } from '../../../src/definitions/schema/values/primitives.ts';
 import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
 import { checkTargets } from '../../../src/plan/checks/check-targets.ts';
@@ -166,7 +166,7 @@ describe('the files of a first organization', () => {
           expect(definition.deliveries).toMatchObject([{ email: { to: given.to } }]);
           expect(definition.owner).toBe(given.owner);
           if (settings === undefined || catalog === undefined || catalog.metrics.length === 0) continue;
-          const period = periodOf(definition, settings, NOW);
+          const period = resolveReportPeriod(definition, settings, NOW);
           expect(checkPlan({ definition, period, catalog })).toEqual([]);
         }
         const env = parseEnv(await readFile(join(places.folder, 'docket.env'), 'utf8'));

@@ -18,18 +18,18 @@ import { runCommand } from '../../support/run-command.ts';
 describe('short ids on the command line', () => {
   let folder: string;
   let redis: LocalRedis;
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let desk: DecisionHarness;
   let env: Record<string, string>;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-short-'));
     redis = await localRedis({ PATH: process.env.PATH });
-    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
-    desk = decisionHarness(bench);
+    harness = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+    desk = decisionHarness(harness);
     env = { REDIS_URL: redis.url, DOCKET_ARCHIVE: pathToFileURL(join(folder, 'archive')).href };
   });
   afterAll(async () => {
-    await bench.close();
+    await harness.close();
     await redis.close();
     await rm(folder, { recursive: true, force: true });
   });
@@ -88,7 +88,7 @@ describe('short ids on the command line', () => {
 
   it('that are ambiguous, too short or unknown exit with 2 and their code', async () => {
     for (const last of ['1', '2'])
-      await bench.runs.open(anOrder({ id: `abcdef0${last}`.repeat(4).replace(/^.{8}/, 'abcdef01') }));
+      await harness.runs.open(anOrder({ id: `abcdef0${last}`.repeat(4).replace(/^.{8}/, 'abcdef01') }));
     const commands = [
       ['runs', 'show'],
       ['runs', 'get'],

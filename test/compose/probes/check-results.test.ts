@@ -106,7 +106,7 @@ describe('the check of Redis', () => {
       const env = { REDIS_URL: url };
       const context = { config: readConfig(env), env, clock, log: silentLog };
       const { signal } = new AbortController();
-      const findings = await diagnose(jobs, context, { askCatalogs: false, signal });
+      const findings = await diagnose(jobs, context, { fetchCatalogs: false, signal });
       return Object.fromEntries(
         findings.flatMap(({ what, state }) => (what.startsWith('Redis') ? [[what, state]] : [])),
       );

@@ -191,9 +191,9 @@ test('page, docket doctor and metrics show the same problems of all processes', 
     { ...deployment, context: {} as never, now: clock.now(), signal: new AbortController().signal } as never,
     PROBES.filter(({ doctor, shared }) => shared !== undefined && doctor === undefined),
   );
-  const told = lines.flatMap(({ problem }) => problem ?? []);
+  const reported = lines.flatMap(({ problem }) => problem ?? []);
   // `docket doctor` has separate lines about definitions and slots.
-  expect(found.filter((code) => !told.includes(code))).toEqual(['definitions.faults', 'scheduler.none']);
+  expect(found.filter((code) => !reported.includes(code))).toEqual(['definitions.faults', 'scheduler.none']);
 
   const metrics = createMetrics([], { version: '0', clock, targetKinds: [] });
   const snapshot = populatedSnapshot();

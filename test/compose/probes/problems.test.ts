@@ -5,7 +5,7 @@ import { loadDefinitions } from '../../../src/compose/built-in-kinds.ts';
 import { findProblems } from '../../../src/compose/probes/probes.ts';
 import { evaluateMemory } from '../../../src/compose/probes/redis.ts';
 import { evaluateHeartbeat, evaluateWorkers } from '../../../src/compose/probes/schedules.ts';
-import { type CheckResult, problemOf } from '../../../src/services/deployment/probe.ts';
+import { type CheckResult, toProblems } from '../../../src/services/deployment/probe.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 import { randomPrefix } from '../../support/queue-harness.ts';
 
@@ -34,7 +34,7 @@ describe('problems of a deployment', () => {
     [undefined, evaluateWorkers(0, false)],
     ['worker.none', evaluateWorkers(0, true)],
   ])('include %s for the result %j', (code, result) => {
-    const problems = result === undefined ? [] : problemOf(result);
+    const problems = result === undefined ? [] : toProblems(result);
     expect(problems.map((problem) => problem.code)).toEqual(code === undefined ? [] : [code]);
     for (const { message, next } of problems) {
       expect(message).toMatch(/^[A-Z].*[^.]\.$/);

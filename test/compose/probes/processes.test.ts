@@ -8,7 +8,7 @@ import {
   evaluateLoss,
 } from '../../../src/compose/probes/processes.ts';
 import type { ProcessReport } from '../../../src/queue/process-reports.ts';
-import { problemOf } from '../../../src/services/deployment/probe.ts';
+import { toProblems } from '../../../src/services/deployment/probe.ts';
 
 const NOW = Date.parse('2026-11-21T13:12:00Z');
 const HOUR = 3_600_000;
@@ -25,8 +25,8 @@ const report = (host: string, change: Partial<ProcessReport> = {}): ProcessRepor
 });
 const withReports = (reports: number, unreadable: ProcessReport['definitions']['unreadable'] = null) =>
   report('a', { definitions: { digest: 'aaaa', reports, unreadable } });
-const codes = (findings: readonly Parameters<typeof problemOf>[0][]) =>
-  findings.flatMap(problemOf).map(({ code }) => code);
+const codes = (findings: readonly Parameters<typeof toProblems>[0][]) =>
+  findings.flatMap(toProblems).map(({ code }) => code);
 
 describe('the reports of processes', () => {
   test('give one problem for a check that fails in several processes, since the first failure', () => {

@@ -5,16 +5,16 @@ import { roleProcesses } from '../../support/role-processes.ts';
 test('a run has one trace from its request to its deliveries, across processes', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
-  const house = await roleProcesses(`${inject('redisUrl')}/6`);
+  const deployment = await roleProcesses(`${inject('redisUrl')}/6`);
   const otel = {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_BSP_SCHEDULE_DELAY: '50',
   };
-  const admin = await house.startWith({ ...otel, OTEL_SERVICE_NAME: 'docket-admin' }, 'admin');
-  const worker = await house.startWith(otel, 'worker');
+  const admin = await deployment.startWith({ ...otel, OTEL_SERVICE_NAME: 'docket-admin' }, 'admin');
+  const worker = await deployment.startWith(otel, 'worker');
   const caller = { id: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' };
-  const run = await house.trigger(admin, 'traced', { traceparent: `00-${caller.id}-${caller.span}-01` });
+  const run = await deployment.trigger(admin, 'traced', { traceparent: `00-${caller.id}-${caller.span}-01` });
   const ended = await worker.logged((line) => line.msg === 'Run ended' && line.run === run);
   // The log line has the ID of the trace, which is that of the caller.
   expect(ended.trace_id).toBe(caller.id);

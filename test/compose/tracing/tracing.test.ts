@@ -62,8 +62,8 @@ test('a run that fails, is snoozed and is requeued stays in the trace of its req
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
   });
-  const bench = await openQueueHarness();
-  onTestFinished(() => bench.close());
+  const harness = await openQueueHarness();
+  onTestFinished(() => harness.close());
   let started = 0;
   const slept = deferred();
   const over = deferred();
@@ -74,9 +74,9 @@ test('a run that fails, is snoozed and is requeued stays in the trace of its req
     return fail(new DocketError('api.refused', 'Never.'));
   };
   const worker = startWorker({
-    connection: bench.worker,
-    prefix: bench.prefix,
-    store: bench.runs,
+    connection: harness.worker,
+    prefix: harness.prefix,
+    store: harness.runs,
     execute: (order, context) => trace.span({ name: 'run', run: order.id }, () => execute(order, context)),
     telemetry: queueTelemetry,
     observe: (_order, { type }) => {
@@ -90,12 +90,12 @@ test('a run that fails, is snoozed and is requeued stays in the trace of its req
   });
   onTestFinished(() => worker.close(0));
   const { record } = await trace.span({ name: 'trigger' }, () =>
-    triggerRun(onDemand(reportDefinition()), { ...bench, clock: systemClock, log: recordingLog(), trace }),
+    triggerRun(onDemand(reportDefinition()), { ...harness, clock: systemClock, log: recordingLog(), trace }),
   );
   await slept.promise;
   // The job is lost, and the reconciler requeues it without an open span.
-  await expect.poll(() => bench.queue.remove(record.id)).toBe(true);
-  await bench.queue.requeue(record);
+  await expect.poll(() => harness.queue.remove(record.id)).toBe(true);
+  await harness.queue.requeue(record);
   await over.promise;
   await worker.close(0);
   await close();
@@ -110,21 +110,21 @@ test('a run that fails, is snoozed and is requeued stays in the trace of its req
 test('a run opened by a due slot has its own trace, which starts with the trigger', async () => {
   const collector = await otlpCollector();
   onTestFinished(() => collector.close());
-  const { context: house, close } = await traced({
+  const { context: deployment, close } = await traced({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
   });
-  const { trace, queueTelemetry } = house;
-  const bench = await openQueueHarness();
-  onTestFinished(() => bench.close());
+  const { trace, queueTelemetry } = deployment;
+  const harness = await openQueueHarness();
+  onTestFinished(() => harness.close());
   const report = reportDefinition('hourly', { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' });
   const cursors = reportSchedules(report).map(({ cursor }) => cursor);
-  await redisScheduleCursors(bench.producer, bench).initialize(cursors, Date.now() - 3_600_000);
+  await redisScheduleCursors(harness.producer, harness).initialize(cursors, Date.now() - 3_600_000);
   const over = deferred<string>();
   const worker = startWorker({
-    connection: bench.worker,
-    prefix: bench.prefix,
-    store: bench.runs,
+    connection: harness.worker,
+    prefix: harness.prefix,
+    store: harness.runs,
     execute: async ({ id }) =>
       (trace ?? noTrace).span({ name: 'run', run: id }, async () =>
         done({ state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] }),
@@ -139,8 +139,8 @@ test('a run opened by a due slot has its own trace, which starts with the trigge
   });
   onTestFinished(() => worker.close(0));
   const running = await composeDocket(
-    { ...house, config: readConfig({ REDIS_URL: inject('redisUrl') }) },
-    { jobs: staticDefinitions(loadedJobs(report)), prefix: bench.prefix, roles: new Set(['scheduler']) },
+    { ...deployment, config: readConfig({ REDIS_URL: inject('redisUrl') }) },
+    { jobs: staticDefinitions(loadedJobs(report)), prefix: harness.prefix, roles: new Set(['scheduler']) },
   );
   onTestFinished(() => running.close());
   const run = await over.promise;

@@ -3,8 +3,8 @@ import { RECIPE_NAMES } from '../../../src/cli/recipes/recipe.ts';
 import { reportYaml } from '../../../src/cli/recipes/report-yaml.ts';
 import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import { sectionPeriodAdvice } from '../../../src/definitions/diagnostics/layout-diagnostics.ts';
-import { periodOf, runPeriodsOf } from '../../../src/definitions/periods/period.ts';
-import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
+import { resolveReportPeriod, resolveRunPeriods } from '../../../src/definitions/periods/period.ts';
+import { buildTimetable, nextReportSlots } from '../../../src/definitions/schedules/slots.ts';
 import { jobsFolder, ORG } from '../../support/jobs-folder.ts';
 
 const NOW = Date.parse('2026-11-28T12:00:00Z');
@@ -18,10 +18,10 @@ async function sectionsOf(folder: string) {
     if (source === undefined) throw new Error(`no source of ${name}`);
     const changed = definition.sections.flatMap(({ id, period }) => {
       if (period === undefined) return [];
-      const differs = nextReportSlots(timetableOf(definition, settings), NOW, 12).some(({ at }) => {
+      const differs = nextReportSlots(buildTimetable(definition, settings), NOW, 12).some(({ at }) => {
         // 0.2.0 counted it from the slot, like the period of the report.
-        const before = periodOf({ ...definition, period }, settings, at);
-        const after = runPeriodsOf(definition, settings, at).sectionPeriods?.[id];
+        const before = resolveReportPeriod({ ...definition, period }, settings, at);
+        const after = resolveRunPeriods(definition, settings, at).sectionPeriods?.[id];
         return before.from !== after?.from || before.to !== after.to;
       });
       return differs ? [id] : [];

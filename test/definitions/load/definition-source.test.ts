@@ -196,7 +196,7 @@ describe('watched definitions', () => {
   it('stay when the folder is missing or empty, until a reload confirms the empty folder', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder, { pollIntervalMs: 10 });
-    const told = new Promise<void>((resolve) => {
+    const reported = new Promise<void>((resolve) => {
       const { error } = log;
       log.error = (message, fields) => {
         error(message, fields);
@@ -205,7 +205,7 @@ describe('watched definitions', () => {
       };
     });
     await rm(join(folder, 'acme'), { recursive: true });
-    await told;
+    await reported;
     expect(log.lines.at(-1)?.why).toContain('no organization any more');
     expect(inForce.current().reports.size).toBe(1);
     await inForce.reload();
@@ -249,17 +249,17 @@ describe('watched definitions', () => {
 
   it('are not read while nothing changes, although each check is reported', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
-    const asked: string[] = [];
+    const requested: string[] = [];
     let more: () => void = () => {};
     const inForce = await watching(folder, {
       pollIntervalMs: 5,
       onCheck: () => more(),
       admissionCheck: ({ title }) => {
-        asked.push(title);
+        requested.push(title);
         return undefined;
       },
     });
-    const before = asked.length;
+    const before = requested.length;
     let looks = 0;
     await new Promise<void>((resolve) => {
       more = () => {
@@ -267,7 +267,7 @@ describe('watched definitions', () => {
         if (looks === 3) resolve();
       };
     });
-    expect(asked).toHaveLength(before);
+    expect(requested).toHaveLength(before);
     expect(titleOf(inForce.current())).toBe('Weekly');
   });
 
@@ -315,10 +315,10 @@ describe('watched definitions', () => {
   it('resolve reloads that are requested before and after closing', async () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder, { pollIntervalMs: 3_600_000 });
-    const asked = inForce.reload();
+    const requested = inForce.reload();
     const closed = inForce.close();
     const late = inForce.reload();
-    await Promise.all([asked, closed, late]);
+    await Promise.all([requested, closed, late]);
     await put(folder, 'acme/weekly.yaml', titled('Second'));
     await inForce.reload();
     expect(titleOf(inForce.current())).toBe('Weekly');
@@ -328,11 +328,11 @@ describe('watched definitions', () => {
     const folder = await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT });
     const inForce = await watching(folder);
     const { reports } = inForce.current();
-    const told: Definitions[] = [];
-    inForce.onChange((jobs) => told.push(jobs));
+    const reported: Definitions[] = [];
+    inForce.onChange((jobs) => reported.push(jobs));
     await put(folder, 'acme/weekly.yaml', REPORT);
     await inForce.reload();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(inForce.current().reports.get('acme/weekly')).toBe(reports.get('acme/weekly'));
   });
 });

@@ -105,9 +105,9 @@ describe('a report', () => {
   });
 
   test('with a condition on a status needs a target', async () => {
-    const asked = REPORT.replace('attach: [xlsx] }', 'attach: [xlsx] }\n    send_if: breached');
-    expect((await load(TARGETS, asked)).jobs.diagnostics).toEqual([]);
-    const without = await load(TARGETS.replaceAll('profiles.created', 'alerts.open'), asked);
+    const requested = REPORT.replace('attach: [xlsx] }', 'attach: [xlsx] }\n    send_if: breached');
+    expect((await load(TARGETS, requested)).jobs.diagnostics).toEqual([]);
+    const without = await load(TARGETS.replaceAll('profiles.created', 'alerts.open'), requested);
     expect(without.jobs.diagnostics).toMatchObject([{ got: 'none' }]);
     expect(without.jobs.diagnostics[0]?.expected).toMatch(/a target for a metric/);
   });

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { DateTime } from 'luxon';
 import { describe, expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
-import { formatPeriod, parsePeriod, periodOf, resolvePeriod } from '../../../src/definitions/periods/period.ts';
+import {
+  formatPeriod,
+  parsePeriod,
+  resolvePeriod,
+  resolveReportPeriod,
+} from '../../../src/definitions/periods/period.ts';
 import { WEEKDAYS } from '../../../src/definitions/schedules/civil-day.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { NAMED_PERIODS, type PeriodSpec, periodSpecSchema } from '../../../src/definitions/schema/report-definition.ts';
@@ -87,9 +92,9 @@ const words = (
   org: ReturnType<typeof settings>,
   at = '2026-11-23T07:00Z',
   locale?: string,
-  asked?: PeriodSpec,
+  requested?: PeriodSpec,
 ) => {
-  const { from, to, label } = periodOf({ period: spec, locale }, org, Date.parse(at), asked);
+  const { from, to, label } = resolveReportPeriod({ period: spec, locale }, org, Date.parse(at), requested);
   return `${from} ${to} ${label}`;
 };
 
@@ -133,10 +138,10 @@ describe('a fiscal year', () => {
   });
 
   test('is shown to readers with label and dates', () => {
-    const told = (locale: string) =>
-      formatPeriod(periodOf({ period: 'previous_quarter', locale }, fiscal(4), MONDAY), locale);
-    expect(told('en-GB')).toBe('FY2027-Q2, July to September 2026 (Europe/London)');
-    expect(told('de-CH')).toMatch(/^GJ2027-Q2, Juli.September 2026 \(Europe\/London\)$/);
+    const report = (locale: string) =>
+      formatPeriod(resolveReportPeriod({ period: 'previous_quarter', locale }, fiscal(4), MONDAY), locale);
+    expect(report('en-GB')).toBe('FY2027-Q2, July to September 2026 (Europe/London)');
+    expect(report('de-CH')).toMatch(/^GJ2027-Q2, Juli.September 2026 \(Europe\/London\)$/);
   });
 });
 

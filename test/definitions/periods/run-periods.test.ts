@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { runPeriodsOf } from '../../../src/definitions/periods/period.ts';
+import { resolveRunPeriods } from '../../../src/definitions/periods/period.ts';
 import { createRunOrder } from '../../../src/run/run-order.ts';
 import { type DefinitionInput, definitionOf, settingsOf } from '../../support/reports.ts';
 
@@ -15,11 +15,11 @@ const definition = (more: DefinitionInput = {}) =>
     SECTIONS.map((section) => ({ ...section, metrics: [...section.metrics] })),
     { period: 'previous_month', ...more },
   );
-type Spec = Parameters<typeof runPeriodsOf>[3];
+type Spec = Parameters<typeof resolveRunPeriods>[3];
 
 /** `from..to` for the report and each section. */
 const daysOf = (at: number, spec?: Spec) => {
-  const { period, sectionPeriods = {} } = runPeriodsOf(definition(), settingsOf(), at, spec);
+  const { period, sectionPeriods = {} } = resolveRunPeriods(definition(), settingsOf(), at, spec);
   const days = ({ from, to }: typeof period) => `${from}..${to}`;
   return [days(period), ...Object.values(sectionPeriods).map(days)];
 };
@@ -32,7 +32,7 @@ describe('the periods of a run', () => {
       '2026-10-19..2026-10-25',
       '2026-03-01..2026-03-05',
     ]);
-    expect(runPeriodsOf(definition(), settingsOf(), SLOT).sectionPeriods?.week).toEqual({
+    expect(resolveRunPeriods(definition(), settingsOf(), SLOT).sectionPeriods?.week).toEqual({
       from: '2026-10-19',
       to: '2026-10-25',
       timezone: 'Europe/Zurich',
@@ -42,7 +42,7 @@ describe('the periods of a run', () => {
 
   test('of sections count from the slot with `period_from: slot`, unless the period of the report is replaced', () => {
     const days = (spec?: Spec) =>
-      runPeriodsOf(definition({ period_from: 'slot' }), settingsOf(), SLOT, spec).sectionPeriods?.week?.from;
+      resolveRunPeriods(definition({ period_from: 'slot' }), settingsOf(), SLOT, spec).sectionPeriods?.week?.from;
     expect(days()).toBe('2026-10-26');
     expect(days({ from: '2026-03-01', to: '2026-03-31' })).toBe('2026-03-23');
   });
@@ -63,10 +63,10 @@ describe('the periods of a run', () => {
   ] as const)('include %s of a section, which ends with the replaced period', (period, days) => {
     const of = definitionOf([{ id: 'a', metrics: ['profiles.created'], period }], { period: 'previous_month' });
     const spec = { from: '2026-03-01', to: '2026-03-31' };
-    const { from, to } = runPeriodsOf(of, settingsOf(), SLOT, spec).sectionPeriods?.a ?? {};
+    const { from, to } = resolveRunPeriods(of, settingsOf(), SLOT, spec).sectionPeriods?.a ?? {};
     expect(`${from}..${to}`).toBe(days);
     // It ends on the day of the trigger if that is within the replaced period.
-    expect(runPeriodsOf(of, settingsOf(), Date.parse('2026-03-30T10:00:00Z'), spec).sectionPeriods?.a?.from).toBe(
+    expect(resolveRunPeriods(of, settingsOf(), Date.parse('2026-03-30T10:00:00Z'), spec).sectionPeriods?.a?.from).toBe(
       days.slice(0, 10),
     );
   });

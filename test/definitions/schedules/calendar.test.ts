@@ -3,11 +3,11 @@ import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
 import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import {
+  buildTimetable,
   nextReportSlots,
   nextSlots,
   type RecurrenceRule,
   slotsBetween,
-  timetableOf,
   timetableSchema,
 } from '../../../src/definitions/schedules/slots.ts';
 
@@ -141,7 +141,7 @@ describe('several schedules', () => {
     { cron: '0 8,20 * * MON', timezone: 'UTC' },
     { cron: '0 7 * * *', timezone: 'UTC', start: '2026-11-24' },
   ];
-  const timetable = timetableOf({ schedule: schedulesSchema.parse(written) }, { timezone: ZURICH });
+  const timetable = buildTimetable({ schedule: schedulesSchema.parse(written) }, { timezone: ZURICH });
   const after = Date.parse('2026-11-23T00:00Z');
 
   test('are merged in ascending order, with each instant once, as the slot of the first schedule', () => {
@@ -158,7 +158,7 @@ describe('several schedules', () => {
 
   test('can be stored as JSON and read back', () => {
     expect(timetableSchema.parse(JSON.parse(JSON.stringify(timetable)))).toEqual(timetable);
-    const zoned = timetableOf(
+    const zoned = buildTimetable(
       { schedule: timetable.schedules },
       { timezone: ZURICH, calendar: calendarSchema.parse({ country: 'CH' }) },
     );

@@ -11,7 +11,7 @@ import { formatPeriod, parsePeriod, resolvePeriod } from '../../../src/definitio
 import { NAMED_PERIODS } from '../../../src/definitions/periods/period-spec.ts';
 import { calendarSchema } from '../../../src/definitions/schedules/calendar.ts';
 import { cronError, parseCron } from '../../../src/definitions/schedules/cron.ts';
-import { nextReportSlots, timetableOf } from '../../../src/definitions/schedules/slots.ts';
+import { buildTimetable, nextReportSlots } from '../../../src/definitions/schedules/slots.ts';
 import { parseSendCondition } from '../../../src/definitions/schema/send-condition.ts';
 import {
   deadlineSchema,
@@ -392,7 +392,7 @@ describe('a folder of definitions', () => {
           if (found === undefined || settings === undefined)
             return void expect(jobs.diagnostics.length).toBeGreaterThan(0);
           taken += 1;
-          const slots = nextReportSlots(timetableOf(found, settings), MONDAY, 3).map(({ at }) => at);
+          const slots = nextReportSlots(buildTimetable(found, settings), MONDAY, 3).map(({ at }) => at);
           expect(slots).toEqual([...slots].sort((a, b) => a - b));
           for (const at of slots) expect(at).toBeGreaterThan(MONDAY);
           expectCleanPrototypes();

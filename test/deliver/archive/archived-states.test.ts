@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { attemptFromDecision } from '../../../src/deliver/archive/archive.ts';
 import { type DeliverInput, deliver } from '../../../src/deliver/deliver.ts';
 import { deliveryId, type Ledger } from '../../../src/deliver/ledger/ledger.ts';
-import { messageIdOf } from '../../../src/deliver/targets/email/email-message.ts';
+import { buildMessageId } from '../../../src/deliver/targets/email/email-message.ts';
 import type { Mailer, SendResult } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { definitionWith, deliverInput, folderFor, RUN, SETTINGS, sealedRun } from '../../support/delivery-case.ts';
 import { memoryLedger } from '../../support/memory-ledger.ts';
@@ -113,7 +113,7 @@ test('a decision survives the loss of the ledger; a resend has the same Message-
     await archive.putAttempt(sealed, attemptFromDecision(row, decision));
     expect(await state()).toBe('sent');
     expect(sent).toHaveLength(ends);
-    for (const message of sent) expect(message).toContain(messageIdOf(ID, 'reports@docket.example'));
+    for (const message of sent) expect(message).toContain(buildMessageId(ID, 'reports@docket.example'));
   }
 });
 

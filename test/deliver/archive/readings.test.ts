@@ -72,16 +72,16 @@ describe.each(ARCHIVES)('readings %s', (_, open) => {
 
   test('are requested by the one process that has claimed the call', async () => {
     const { readings, others } = await opened();
-    expect(await readings.lastAsked(REF)).toBeUndefined();
+    expect(await readings.lastCall(REF)).toBeUndefined();
     const call = { number: 1, askedAt: NOW, until: NOW + 180_000 };
     const claims = await Promise.all([readings.claim(REF, call), others.claim(REF, call)]);
     expect(claims.filter(Boolean)).toHaveLength(1);
-    expect(await others.lastAsked(REF)).toEqual(call);
+    expect(await others.lastCall(REF)).toEqual(call);
     const end = { at: NOW + 1_000, code: 'api.timeout', message: 'none' };
     await readings.fail(REF, 1, end);
-    expect(await others.lastAsked(REF)).toEqual({ ...call, end });
+    expect(await others.lastCall(REF)).toEqual({ ...call, end });
     expect(await others.claim(REF, { ...call, number: 2 })).toBe(true);
-    expect((await others.lastAsked(REF))?.number).toBe(2);
+    expect((await others.lastCall(REF))?.number).toBe(2);
     expect(await others.list('acme')).toEqual([{ ...REF, stored: false, asked: 2 }]);
     await others.putIfAbsent(reading(5));
     expect(await others.list('acme', REF.day)).toEqual([{ ...REF, stored: true, asked: 2 }]);

@@ -74,12 +74,12 @@ test('an attempt on a person’s request after the last failure is a probe, but 
   await opened();
   expect(await worker().check(HOST, now)).toMatchObject({ why: 'ECONNREFUSED' });
   now += 1000;
-  const askedAt = now;
+  const requestedAt = now;
   now += 1000;
   expect(await worker().check(HOST)).toMatchObject({ why: 'ECONNREFUSED' });
-  expect(await worker().check(HOST, askedAt)).toBeUndefined();
+  expect(await worker().check(HOST, requestedAt)).toBeUndefined();
   await worker().recordFailure(HOST, 'still');
-  expect(await worker().check(HOST, askedAt)).toEqual({ until: now + 2 * MINUTE, why: 'still' });
+  expect(await worker().check(HOST, requestedAt)).toEqual({ until: now + 2 * MINUTE, why: 'still' });
   now += 1000;
   expect(await worker().check(HOST, now)).toBeUndefined();
   await worker().recordSuccess(HOST);
@@ -123,10 +123,10 @@ test('Retry-After opens a circuit at once, with one probe afterwards', async () 
 async function aRun(answer: () => SendResult): Promise<{ input: DeliverInput; asked: string[] }> {
   const root = await folderFor(onTestFinished);
   const { archive, published } = await sealedRun(root);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const mailer: Mailer = {
     send: async ({ to }) => {
-      asked.push(to);
+      requested.push(to);
       return answer();
     },
     close: async () => {},
@@ -143,7 +143,7 @@ async function aRun(answer: () => SendResult): Promise<{ input: DeliverInput; as
     clock,
     workingDirectory: root,
   });
-  return { input, asked };
+  return { input, asked: requested };
 }
 
 test('a run skips a service with an open circuit, delivers the rest and returns the outage', async () => {

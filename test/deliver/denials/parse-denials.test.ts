@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DocketError } from '../../../src/base/error.ts';
-import { denyListOf, MAX_DENIED } from '../../../src/deliver/denials/deny-list.ts';
+import { buildDenyList, MAX_DENIED } from '../../../src/deliver/denials/deny-list.ts';
 import { parseDenials } from '../../../src/deliver/denials/parse-denials.ts';
 
 const errorOf = (text: string): DocketError => {
@@ -57,7 +57,7 @@ test('a list that is too long is refused', () => {
 
 test('a deny list finds an address in any spelling, and by its exact domain', () => {
   const entry = (name: string) => ({ name, by: 'ana', reason: 'left', since: 1 });
-  const list = denyListOf({
+  const list = buildDenyList({
     version: 1,
     entries: [entry('ana@acme.example'), entry('xn--mnchen-3ya.example')],
     change: null,

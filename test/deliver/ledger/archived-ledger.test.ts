@@ -142,11 +142,12 @@ describe.each(ARCHIVES)('the recorded deliveries of an inline run %s', (_, open)
     const run = aRun();
     const [row] = (await record(storage, run, 1, 'sent')).rows;
     await storage.metadata.put(`.ledger/acme/weekly-kpi/${run.id}/${row?.id}.000001.json`, '{"nth"');
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const runs = [];
-    for await (const one of findLedgerRuns(storage, (of) => told.push(of))({ ...OF, period: PERIOD })) runs.push(one);
+    for await (const one of findLedgerRuns(storage, (of) => reported.push(of))({ ...OF, period: PERIOD }))
+      runs.push(one);
     expect(runs).toMatchObject([{ run: run.id, deliveries: [{ target: null, state: 'unknown' }] }]);
-    expect(told).toEqual([{ id: run.id, ...OF }]);
+    expect(reported).toEqual([{ id: run.id, ...OF }]);
   });
 
   test('are deleted after the retention, unless one is open or unreadable', async () => {
@@ -236,7 +237,7 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
     const on = await open(onTestFinished);
     await sealIn(on);
     const opened: string[] = [];
-    const told: string[] = [];
+    const reported: string[] = [];
     const watched = fake<ArchiveStorage>({
       async *listRuns(org, report) {
         for await (const run of on.storage.listRuns(org, report)) {
@@ -248,7 +249,7 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
         }
       },
     });
-    const find = findArchivedRuns(watched, ({ id }) => told.push(id));
+    const find = findArchivedRuns(watched, ({ id }) => reported.push(id));
     const looking = async (period: Record<keyof typeof PERIOD, string>) => {
       for await (const run of find({ ...OF, period })) return run;
       return undefined;
@@ -258,6 +259,6 @@ describe.each(ARCHIVES)('archived deliveries of a period %s', (_, open) => {
     expect(opened).toEqual([]);
     await on.write('manifest.json', '{');
     expect(await looking(PERIOD)).toBe(undefined);
-    expect(told).toEqual([ORDER.id]);
+    expect(reported).toEqual([ORDER.id]);
   });
 });

@@ -315,12 +315,12 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
         let begun = 0;
         for (const round of rounds) {
           const answers = await Promise.all(
-            round.map(async (asked) => ({
-              asked,
+            round.map(async (requested) => ({
+              asked: requested,
               answer:
-                asked.do === 'begin'
+                requested.do === 'begin'
                   ? await ledger.begin(row.id, 1)
-                  : await ledger.settle(row.id, asked.epoch, asked.to, asked.to, 1),
+                  : await ledger.settle(row.id, requested.epoch, requested.to, requested.to, 1),
             })),
           );
           const after = await ledger.open(row, 2);
@@ -339,10 +339,10 @@ describe.each(LEDGERS)('the ledger %s', (_, make) => {
             expect(['unknown', 'sent', 'refused']).toContain(after.state);
             expect(epochs.every((epoch) => epoch === undefined)).toBe(true);
           }
-          const told = answers.flatMap(({ asked, answer }) =>
+          const reported = answers.flatMap(({ asked, answer }) =>
             asked.do === 'settle' && answer === true && asked.to !== 'pending' ? [asked.to] : [],
           );
-          expect(new Set(told.filter((to) => to !== 'unknown')).size).toBeLessThanOrEqual(1);
+          expect(new Set(reported.filter((to) => to !== 'unknown')).size).toBeLessThanOrEqual(1);
           before = after;
         }
       }),

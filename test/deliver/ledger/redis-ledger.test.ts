@@ -72,7 +72,7 @@ test('throws redis.unreachable without a server', async () => {
   });
   nobody.on('error', () => {});
   const ledger = redisLedger(nobody, { prefix, ttlDays: 1 });
-  const asked: Record<string, () => Promise<unknown>> = {
+  const requested: Record<string, () => Promise<unknown>> = {
     open: () => ledger.open(ROW, 1),
     begin: () => ledger.begin(ROW.id, 1),
     settle: () => ledger.settle(ROW.id, 1, 'sent', null, 1),
@@ -82,7 +82,7 @@ test('throws redis.unreachable without a server', async () => {
     unknown: () => ledger.listUnknown(1),
     count: () => countUnknown(nobody, prefix, 0),
   };
-  for (const [step, ask] of Object.entries(asked)) {
+  for (const [step, ask] of Object.entries(requested)) {
     await expect(ask(), step).rejects.toMatchObject({
       code: 'redis.unreachable',
       message: expect.stringContaining(`(${step})`),

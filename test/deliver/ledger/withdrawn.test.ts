@@ -118,20 +118,20 @@ describe.each(LEDGERS)('withdrawing a replaced edition, with the ledger %s,', (_
         const row = delivery(newRun(), 'a@acme.example');
         let withdrawn = false;
         let arrived = false;
-        for (const asked of steps) {
+        for (const requested of steps) {
           const before = await ledger.find(row.id);
-          if (asked.do === 'open') {
+          if (requested.do === 'open') {
             const archived = { state: 'pending', epoch: 2, detail: null } as const;
-            await ledger.open(row, 1, asked.archived ? archived : undefined);
-          } else if (asked.do === 'begin') {
+            await ledger.open(row, 1, requested.archived ? archived : undefined);
+          } else if (requested.do === 'begin') {
             const epoch = await ledger.begin(row.id, 1);
             if (withdrawn) expect(epoch).toBeUndefined();
-          } else if (asked.do === 'settle') {
-            const settled = await ledger.settle(row.id, asked.epoch, asked.to, null, 1);
-            arrived ||= settled && asked.to === 'sent';
-          } else if (asked.do === 'resend') {
+          } else if (requested.do === 'settle') {
+            const settled = await ledger.settle(row.id, requested.epoch, requested.to, null, 1);
+            arrived ||= settled && requested.to === 'sent';
+          } else if (requested.do === 'resend') {
             const to = { to: 'pending', by: 'ops', reason: 'r', at: 1 } as const;
-            expect(withdrawn && (await ledger.resolve(row.id, asked.epoch, to))).toBeFalsy();
+            expect(withdrawn && (await ledger.resolve(row.id, requested.epoch, to))).toBeFalsy();
           } else {
             await ledger.withdraw(row.run, DECISION);
             withdrawn = true;

@@ -31,7 +31,7 @@ async function deployment(delivery: TestDelivery, secrets: Record<string, string
     if (keys.length > 0) await redis.del(...keys);
     redis.disconnect();
   });
-  const told = JSON.stringify({
+  const reported = JSON.stringify({
     archive: `file://${join(root, 'archive')}`,
     smtp: 'smtp://127.0.0.1:1',
     redis: redisUrl,
@@ -42,7 +42,7 @@ async function deployment(delivery: TestDelivery, secrets: Record<string, string
   });
   /** Delivers in its own process. Resolves with the state of the delivery, or undefined if the process was killed. */
   return async (onStart: (kill: () => void) => void = () => {}): Promise<Receipt['state'] | undefined> => {
-    const child = spawn(process.execPath, [CHILD, told], {
+    const child = spawn(process.execPath, [CHILD, reported], {
       env: { ...process.env, ...secrets },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

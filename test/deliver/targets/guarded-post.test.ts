@@ -25,16 +25,16 @@ test('a request without a response in time is lost', async () => {
 test('a stopped run posts nothing, but waits for the response to a request already sent', async () => {
   const server = await serverOf();
   const stopping = new AbortController();
-  let asked = 0;
+  let requestCount = 0;
   server.behave((_request, response) => {
-    asked += 1;
+    requestCount += 1;
     stopping.abort(new Error('stopped'));
     response.writeHead(204).end();
   });
   const options = { allowPrivate: true, signal: stopping.signal };
   expect(await guardedPost(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'answered', status: 204 });
   expect(await guardedPost(new URL(server.url), {}, '{}', options)).toMatchObject({ kind: 'unsent', forbidden: false });
-  expect(asked).toBe(1);
+  expect(requestCount).toBe(1);
 });
 
 test('a name that resolves to a private address is refused before anything is sent', async () => {

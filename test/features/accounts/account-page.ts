@@ -7,7 +7,7 @@ import { redisSessions, SESSION_LIFETIME_MS } from '../../../src/admin/auth/sess
 import { createTokenVerifier, type TokenEntry } from '../../../src/admin/auth/tokens.ts';
 import type { Env } from '../../../src/admin/hono-env.ts';
 import { addPage } from '../../../src/admin/page/page.tsx';
-import { problemOf } from '../../../src/admin/problem.ts';
+import { toProblemResponse } from '../../../src/admin/problem.ts';
 import { readConfig } from '../../../src/base/config/config.ts';
 import { toDocketError } from '../../../src/base/error.ts';
 import { createRedactor } from '../../../src/base/secrets/redactor.ts';
@@ -25,7 +25,7 @@ import { cookieClient } from '../../support/authenticated-app.ts';
 import { fake } from '../../support/fake.ts';
 import { CLIENT_ID, signInAtProvider } from '../../support/identity-provider.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
-import { aDoor } from '../../support/page-auth.ts';
+import { createPageAuth } from '../../support/page-auth.ts';
 import { NOW, sampleAccess } from '../../support/page-data.ts';
 import { recordingLog } from '../../support/queue-harness.ts';
 
@@ -48,7 +48,7 @@ interface Options {
 export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix: string }, options: Options) {
   const { clock = manualClock(NOW), entries = [], rules, timeoutMs = 10_000 } = options;
   const log = recordingLog();
-  const told: AuditEntry[] = [];
+  const reported: AuditEntry[] = [];
   const variables = {
     DOCKET_OIDC_ISSUER: options.issuer,
     DOCKET_OIDC_CLIENT_ID: CLIENT_ID,
@@ -59,7 +59,7 @@ export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix:
   };
   const settings = oidcSettings(readConfig(variables, [OIDC_CONFIG]));
   if (settings === undefined) throw new Error('incomplete settings');
-  const base = aDoor([], { clock, log });
+  const base = createPageAuth([], { clock, log });
   const tokens = createTokenVerifier(
     async () => entries,
     () => clock.now(),
@@ -83,7 +83,7 @@ export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix:
     clock,
     log,
   });
-  const audit = fake<AuditLog>({ record: async (entry) => void told.push(entry) });
+  const audit = fake<AuditLog>({ record: async (entry) => void reported.push(entry) });
   const sessions = redisSessions({ redis, prefix, tokens, accounts, loginThrottle, audit, clock });
   const { rolesClaim } = settings;
   const signIn = createAccountSignIn({
@@ -108,8 +108,8 @@ export function openAccountPage({ redis, prefix }: { redis: RedisClient; prefix:
   app.get('/api/me', async (context) =>
     context.json({ principal: context.get('principal'), still: await context.get('stillAccepted')() }),
   );
-  app.onError((thrown) => problemOf(toDocketError(thrown)));
-  return { app, clock, log, told, sessions, provider };
+  app.onError((thrown) => toProblemResponse(toDocketError(thrown)));
+  return { app, clock, log, told: reported, sessions, provider };
 }
 export type AccountPage = ReturnType<typeof openAccountPage>;
 

@@ -36,7 +36,7 @@ const rowsSchema = z.object({
 });
 
 describe('the search API', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let desk: DecisionHarness;
   let app: AdminApp;
   let contract: ApiContract;
@@ -54,20 +54,20 @@ describe('the search API', () => {
   };
 
   beforeAll(async () => {
-    bench = await openQueueHarness();
-    desk = decisionHarness(bench);
+    harness = await openQueueHarness();
+    desk = decisionHarness(harness);
     const jobs = loadedJobs(pack, reportDefinition('weekly-kpi'), reportDefinition('board-pack', undefined, 'rival'));
     app = createTestAdmin(
       entries,
       {
         jobs: () => jobs,
-        runs: bench.runs,
+        runs: harness.runs,
         ledger: desk.ledger,
         decisions: desk.decisions,
         definitions: fake({
           get: async (digest) => (digest === definition.digest ? { ...pack, definition } : undefined),
         }),
-        searchIndex: redisSearchIndex(bench.producer, { prefix: bench.prefix, keepDays: 40, log: silentLog }),
+        searchIndex: redisSearchIndex(harness.producer, { prefix: harness.prefix, keepDays: 40, log: silentLog }),
       },
       { clock },
     );
@@ -81,7 +81,7 @@ describe('the search API', () => {
     ) => {
       const period = { from, to: from, timezone: 'Europe/Zurich', label: from.slice(0, 7) };
       const order = anOrder({ org, report, period, digest, slot: `trigger:${name}` });
-      await bench.runs.open(order);
+      await harness.runs.open(order);
       runs[name] = order.id;
     };
     const deliver = async (run: string, target: string, recipient: string, to: AttemptState, org = 'acme') => {
@@ -101,12 +101,12 @@ describe('the search API', () => {
     await deliver(runs.weekly, '0-email', 'board@acme.example', 'unknown');
     await deliver(runs.weekly, 'notice', 'ops@acme.example', 'pending');
     await deliver(runs.rival, '0-email', 'board@acme.example', 'sent', 'rival');
-    await bench.runs.update(runs.october, {
+    await harness.runs.update(runs.october, {
       state: 'failed',
       error: { code: 'deliver.target_failed', message: 'It did not answer.' },
     });
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const ask = async (path: string, as: keyof typeof tokens = 'acme') => {
     const response = await app.request(path, { headers: { authorization: `Bearer ${tokens[as].token}` } });

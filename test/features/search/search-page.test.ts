@@ -20,7 +20,7 @@ describe('the search on the page', () => {
   const anna = createToken('anna');
   const prefix = randomPrefix();
   let redis: Redis;
-  let asked: (string | RunsFilter | ReceivedFilter)[] = [];
+  let requested: (string | RunsFilter | ReceivedFilter)[] = [];
   beforeAll(() => {
     redis = new Redis(inject('redisUrl'));
   });
@@ -32,7 +32,7 @@ describe('the search on the page', () => {
 
   const parts = [partOver(async (text) => (text.startsWith('board') ? found : NOTHING_FOUND))];
   const open = async (change: Partial<Access> = {}) => {
-    asked = [];
+    requested = [];
     const visitor = await openPage({ redis, prefix }, [anna.entry], () => change, parts).visit(anna.token);
     return async (path: string) => {
       const response = await visitor.send('GET', path);
@@ -79,7 +79,7 @@ describe('the search on the page', () => {
 
   it('passes on the filters of the lists, and shows an error beside an invalid filter', async () => {
     const refuse = async (filter: RunsFilter | ReceivedFilter) => {
-      asked.push(filter);
+      requested.push(filter);
       if (filter.period === 'nonsense') throw new DocketError('usage.invalid', 'Invalid period.');
     };
     const get = await open({
@@ -93,10 +93,10 @@ describe('the search on the page', () => {
       },
     });
     // Ignore the requests of the page after the sign-in.
-    asked = [];
+    requested = [];
     await get('/runs?match=board+pack&to=a%40&error=smtp&period=october');
     await get('/deliveries?to=a%40&period=october&state=sent');
-    expect(asked).toMatchObject([
+    expect(requested).toMatchObject([
       { match: 'board pack', to: 'a@', error: 'smtp', period: 'october', limit: 50 },
       { to: 'a@', period: 'october', state: 'sent', limit: 50 },
     ]);

@@ -309,9 +309,9 @@ describe('responses that were computed at different times', () => {
   test.each<[string, Asked, Tampering['report']]>([
     ['a point of the trend', {}, earlier(isTrend, 52, point(7))],
     ['a year to date', { to_date: 'year' }, earlier(isToDate, 52, everywhere(CREATED, 1))],
-  ])('%s that differs gets a note with both times, and the figure keeps its status', async (_, asked, report) => {
+  ])('%s that differs gets a note with both times, and the figure keeps its status', async (_, requested, report) => {
     service.tell({ report });
-    const dataset = await fetched(TABLES.scorecard, asked);
+    const dataset = await fetched(TABLES.scorecard, requested);
     expect(incomplete(dataset)).toEqual([]);
     const [note] = tableIn(dataset).notes.filter(({ code }) => code === 'total_mismatch');
     expect(note?.message).toMatchObject({

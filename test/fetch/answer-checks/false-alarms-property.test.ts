@@ -62,10 +62,10 @@ test(
       fc.asyncProperty(definition, async ({ world, sections, period, compare, to_date, limits }) => {
         if (sections.length === 0) return;
         const { fetching, catalog } = world;
-        const asked = definitionOf(sections, { compare, ...(to_date === undefined ? {} : { to_date }) });
+        const requested = definitionOf(sections, { compare, ...(to_date === undefined ? {} : { to_date }) });
         const plan = (() => {
           try {
-            return compilePlan({ definition: asked, settings: settingsOf(), period, catalog, limits });
+            return compilePlan({ definition: requested, settings: settingsOf(), period, catalog, limits });
           } catch {
             // The table would need too many calls.
             return undefined;

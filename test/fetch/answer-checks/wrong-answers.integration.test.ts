@@ -322,7 +322,7 @@ const LIES: readonly Lie[] = [
 ];
 
 describe('a wrong response makes the table incomplete, and a note says why', () => {
-  const cases = LIES.flatMap((told) => (told.ways ?? EACH).map((way) => ({ ...told, way })));
+  const cases = LIES.flatMap((reported) => (reported.ways ?? EACH).map((way) => ({ ...reported, way })));
   test.each(cases)('$name, $way', async ({ code, section = WEEKS, lies, way }) => {
     service.tell(lies);
     expect((await incompleteOf(section, way)).map((note) => note.code)).toContain(code);
@@ -345,9 +345,9 @@ test('a group in the responses to two calls is not added up: the figures of the 
       for (const row of rows) row['profile.risk'] = 'low';
     },
   });
-  const told = await created();
-  expect(told.low).toEqual(truth.low);
-  expect(told.codes).toContain('filter_mismatch');
+  const reported = await created();
+  expect(reported.low).toEqual(truth.low);
+  expect(reported.codes).toContain('filter_mismatch');
 });
 
 describe('a correct response gets no mark', () => {

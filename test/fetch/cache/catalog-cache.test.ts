@@ -44,10 +44,10 @@ describe.each<[string, (clock: Clock, prefix: string) => CatalogCache, Age]>([
     const prefix = `catalogs-test:${randomUUID()}:`;
     const catalogs = open(clock, prefix);
     const before = sandbox.requests().length;
-    const asked = () => sandbox.requests().length - before;
+    const countRequests = () => sandbox.requests().length - before;
     const get = (org: number | 'current' = 'current', more = {}) =>
       catalogs.get({ ...context, org, tenant: 'acme', ...more }, context.signal, context.observe);
-    return { clock, context, catalogs, asked, get, prefix };
+    return { clock, context, catalogs, asked: countRequests, get, prefix };
   };
 
   test('are fetched once, for one token', async () => {
@@ -180,16 +180,16 @@ test('a process reuses a catalog from Redis for a second, unless maxAgeMs is set
   const before = sandbox.requests().length;
   const get = (maxAgeMs?: number) =>
     catalogs.get({ ...context, org: 'current', tenant: 'acme', maxAgeMs }, context.signal, context.observe);
-  const asked = async (maxAgeMs?: number): Promise<number> => {
+  const countRequests = async (maxAgeMs?: number): Promise<number> => {
     doneOf(await get(maxAgeMs));
     return sandbox.requests().length - before;
   };
-  expect([await asked(), await asked()]).toEqual([1, 1]);
+  expect([await countRequests(), await countRequests()]).toEqual([1, 1]);
   await others.invalidate(context.key, 'current');
-  expect(await asked()).toBe(1);
-  expect(await asked(RECENT_CATALOG_MAX_AGE_MS)).toBe(2);
-  await asked();
+  expect(await countRequests()).toBe(1);
+  expect(await countRequests(RECENT_CATALOG_MAX_AGE_MS)).toBe(2);
+  await countRequests();
   await others.invalidate(context.key, 'current');
   clock.advance(1_000);
-  expect(await asked()).toBe(3);
+  expect(await countRequests()).toBe(3);
 });

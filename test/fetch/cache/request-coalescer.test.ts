@@ -56,8 +56,8 @@ async function startRun(run: string, options: RunOptions = {}) {
   // The sandbox's figures are of one instant, and the clocks of these tests go on.
   const current: ComplianceClient = {
     ...made.client,
-    report: async (...asked) => {
-      const { body, ...answer } = await made.client.report(...asked);
+    report: async (...requested) => {
+      const { body, ...answer } = await made.client.report(...requested);
       const as_of = new Date(made.clock.now()).toISOString();
       return { ...answer, body: { ...body, meta: { ...body.meta, as_of } } };
     },
@@ -77,14 +77,14 @@ function counting(): () => number {
   return () => count() - before;
 }
 
-/** A client whose requests wait for `open`. `asked` resolves with the first request. */
+/** A client whose requests wait for `open`. `requested` resolves with the first request. */
 function gated() {
   let open = () => {};
   let came = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  const asked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     came = resolve;
   });
   const client = (real: ComplianceClient): ComplianceClient => ({
@@ -95,7 +95,7 @@ function gated() {
       return real.report(...args);
     },
   });
-  return { client, open, asked };
+  return { client, open, asked: requested };
 }
 
 const callsOf = (outcome: Awaited<ReturnType<typeof fetchDataset>>) => doneOf(outcome).calls;
@@ -124,8 +124,8 @@ describe.each<[string, () => ResponseCache]>([
     const own = records.filter(({ saved }) => !saved);
     expect(own.map(({ shared }) => shared)).toEqual(SECTIONS.map(() => undefined));
     for (const { id, saved, shared, asOf, correlationId } of records) {
-      const asked = own.find((call) => call.id === id);
-      expect({ asOf, correlationId }).toEqual({ asOf: asked?.asOf, correlationId: asked?.correlationId });
+      const requested = own.find((call) => call.id === id);
+      expect({ asOf, correlationId }).toEqual({ asOf: requested?.asOf, correlationId: requested?.correlationId });
       expect(saved).toBe(shared !== undefined);
     }
   });
@@ -248,14 +248,14 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   ['in memory', memorySharedAnswers],
   ['in Redis', () => redisSharedAnswers(inject('redisUrl'))],
 ])('a response cached %s', (_where, openBench) => {
-  let bench: SharedAnswersHarness;
+  let harness: SharedAnswersHarness;
   beforeAll(async () => {
-    bench = await openBench();
+    harness = await openBench();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
   const start = (now = NOW) => {
     const clock = manualClock(now);
-    const shared = bench.open(clock);
+    const shared = harness.open(clock);
     const run = (name: string, options: RunOptions = {}) => startRun(name, { clock, shared, ...options });
     const fetch = async (name: string, options: RunOptions = {}) => (await run(name, options)).fetch();
     return { clock, shared, run, fetch };
@@ -420,16 +420,16 @@ describe('a response from the service’s cache', () => {
       const plan = compilePlan({ definition, settings: settingsOf(), period: WEEK, catalog });
       return fetchDataset({ ...context, plan, organization: 'Acme', catalog });
     };
-    const asked = () => caching.requests().filter(({ path }) => path.includes(REPORTS)).length;
+    const countRequests = () => caching.requests().filter(({ path }) => path.includes(REPORTS)).length;
     doneOf(await run('run-1', 900));
     clock.advance(16 * MINUTE);
     // It comes from the cache of the service and is already 16 minutes old.
     doneOf(await run('run-2', 900));
     clock.advance(1);
-    expect(asked()).toBe(2);
+    expect(countRequests()).toBe(2);
     doneOf(await run('run-3', 900));
-    expect(asked()).toBe(3);
+    expect(countRequests()).toBe(3);
     doneOf(await run('run-4', 1_800));
-    expect(asked()).toBe(3);
+    expect(countRequests()).toBe(3);
   });
 });

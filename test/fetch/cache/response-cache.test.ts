@@ -41,14 +41,14 @@ describe.each<[string, () => Promise<SharedAnswersHarness>]>([
   ['in memory', memorySharedAnswers],
   ['in Redis', () => redisSharedAnswers(inject('redisUrl'))],
 ])('responses cached %s', (_where, open) => {
-  let bench: SharedAnswersHarness;
+  let harness: SharedAnswersHarness;
   beforeAll(async () => {
-    bench = await open();
+    harness = await open();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
   const start = () => {
     const clock = manualClock(START);
-    const shared = bench.open(clock);
+    const shared = harness.open(clock);
     const claim = async (holder: string, forMs = MINUTE): Promise<RequestClaim> => {
       const found = await shared.claim('q', wishOf(holder), forMs);
       if (found.kind !== 'claimed') throw new Error(`expected a claim, got ${found.kind}`);
@@ -308,9 +308,9 @@ test('a cache key depends on service, API key, both organizations, body and regi
 });
 
 test('a claim in Redis lasts at most a minute, even if a step back of the clock made it longer', async () => {
-  const bench = await redisSharedAnswers(inject('redisUrl'));
-  onTestFinished(() => bench.close());
-  const shared = bench.open(manualClock(START));
+  const harness = await redisSharedAnswers(inject('redisUrl'));
+  onTestFinished(() => harness.close());
+  const shared = harness.open(manualClock(START));
   expect((await shared.claim('q', wishOf('a'), 60 * MINUTE)).kind).toBe('claimed');
   const found = await shared.lookup('q', wishOf('b'));
   expect(found.kind === 'in_flight' && found.forMs <= MINUTE).toBe(true);

@@ -522,11 +522,11 @@ describe('the API key is sent only to the configured service:', () => {
 });
 
 describe('the observer of requests', () => {
-  const told: { endpoint: string; status: string; slow: boolean }[] = [];
+  const reported: { endpoint: string; status: string; slow: boolean }[] = [];
   const listening = (more: Partial<ClientOptions> = {}) => {
-    told.length = 0;
+    reported.length = 0;
     return client({
-      onRequestEnd: ({ endpoint, status, ms }) => told.push({ endpoint, status, slow: ms > 10_000 }),
+      onRequestEnd: ({ endpoint, status, ms }) => reported.push({ endpoint, status, slow: ms > 10_000 }),
       ...more,
     });
   };
@@ -543,23 +543,23 @@ describe('the observer of requests', () => {
     await listening()
       .report('current', REQUEST, signal())
       .catch(() => {});
-    expect(told).toEqual([{ endpoint: 'report', status: expected, slow: false }]);
+    expect(reported).toEqual([{ endpoint: 'report', status: expected, slow: false }]);
   });
 
   test('gets the reason if there was no response', async () => {
     server.behave(() => {});
     const waiting = listening({ timeouts: { total: 50 } });
     await failure(waiting.organizations(signal()));
-    expect(told).toEqual([{ endpoint: 'organizations', status: 'timeout', slow: false }]);
+    expect(reported).toEqual([{ endpoint: 'organizations', status: 'timeout', slow: false }]);
     const nobody = listening({ baseUrl: `http://127.0.0.1:${await freePort()}` });
     await failure(nobody.listPage({ org: 7, list: 'profiles' }, null, signal()));
-    expect(told).toEqual([{ endpoint: 'list', status: 'unreachable', slow: false }]);
+    expect(reported).toEqual([{ endpoint: 'list', status: 'unreachable', slow: false }]);
   });
 
   test('gets nothing for requests that the run itself aborted', async () => {
     server.behave(() => {});
     const stopped = AbortSignal.timeout(30);
     await expect(listening().report('current', REQUEST, stopped)).rejects.toThrow();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });

@@ -48,9 +48,9 @@ type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 /** Both must return the same results and emit the same events at each step. */
 async function goTogether(calls: number, story: readonly Step[]): Promise<void> {
   const clock = manualClock(1_800_000_000_000);
-  const twins = [memory, redis].map((bench) => {
+  const twins = [memory, redis].map((harness) => {
     const news: BudgetEvent[] = [];
-    const budget = bench.budget({ calls, windowMs: 1_000 }, clock, (told) => void news.push(told));
+    const budget = harness.budget({ calls, windowMs: 1_000 }, clock, (reported) => void news.push(reported));
     return { budget, tokens: [] as string[], news };
   });
   const shown = ({ tokens, ...answer }: AcquireResult) => ({ ...answer, token: undefined, tokens });
@@ -124,8 +124,8 @@ test('the budgets in memory and in Redis agree for simultaneous operations, whic
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(1, 2, 4, 25), groups, async (calls, story) => {
       const clock = manualClock(1_800_000_000_000);
-      const twins = [memory, redis].map((bench) => ({
-        budget: bench.budget({ calls, windowMs: 1_000 }, clock),
+      const twins = [memory, redis].map((harness) => ({
+        budget: harness.budget({ calls, windowMs: 1_000 }, clock),
         tokens: [] as string[],
       }));
       for (const [together, ms] of story) {

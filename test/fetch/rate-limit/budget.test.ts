@@ -21,16 +21,16 @@ describe.each([
   ['in memory', memoryBudgetHarness],
   ['in Redis', () => redisBudgetHarness(inject('redisUrl'))],
 ])('the budget %s', (_where, open) => {
-  let bench: BudgetHarness;
+  let harness: BudgetHarness;
   beforeAll(async () => {
-    bench = await open();
+    harness = await open();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const start = (limits: BudgetLimits = LIMITS) => {
     const clock = manualClock(START);
     const news: BudgetEvent[] = [];
-    const budget = bench.budget(limits, clock, (told) => void news.push(told));
+    const budget = harness.budget(limits, clock, (reported) => void news.push(reported));
     const ask = (id: string, more: Partial<AcquireRequest> = {}) =>
       budget.acquire({ key: KEY, id, org: 'acme', priority: 'scheduled', holdMs: HOLD, ...more });
     return { clock, budget, ask, news };
@@ -280,10 +280,10 @@ describe.each([
       await budget.complete(KEY, tokenOf(await ask(id)));
       clock.advance(1_000);
     }
-    const told = [];
-    for (const id of ['w1', 'w2', 'w3', 'w4']) told.push(refusal(await ask(id)).at);
-    expect(told.map((at) => at - START)).toEqual([60_001, 61_001, 62_001, 120_001]);
-    for (const [index, at] of told.slice(0, 3).entries()) {
+    const reported = [];
+    for (const id of ['w1', 'w2', 'w3', 'w4']) reported.push(refusal(await ask(id)).at);
+    expect(reported.map((at) => at - START)).toEqual([60_001, 61_001, 62_001, 120_001]);
+    for (const [index, at] of reported.slice(0, 3).entries()) {
       clock.set(at);
       expect((await ask(`w${index + 1}`)).granted).toBe(true);
     }

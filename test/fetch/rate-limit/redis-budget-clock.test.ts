@@ -72,7 +72,7 @@ function aWorld(calls: number) {
         sleep: async () => {},
       },
       dataLoss: { remember: async () => {}, lostWithin: async (ms) => real - lostAt < ms },
-      onEvent: (told) => void news.push(told),
+      onEvent: (reported) => void news.push(reported),
     });
   };
   return {

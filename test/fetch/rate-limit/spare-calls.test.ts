@@ -122,7 +122,7 @@ test.each(LIMITER_ALGORITHMS)(
       fc.asyncProperty(
         fc.array(fc.nat(20_000), { minLength: 1, maxLength: 8 }),
         fc.nat(400),
-        async (asked, answerMs) => {
+        async (requested, answerMs) => {
           const clock = manualClock(1_800_000_000_000);
           const budget = memoryBudget({ calls, windowMs: WINDOW_MS, clock });
           const limiter = createLimiter(kind, calls, WINDOW_MS);
@@ -135,7 +135,7 @@ test.each(LIMITER_ALGORITHMS)(
             return true;
           };
           // At most eight calls in a window, so that ten tokens suffice.
-          const times = [...new Set(asked)].sort((a, b) => a - b);
+          const times = [...new Set(requested)].sort((a, b) => a - b);
           for (let ms = 0; ms <= 20_000; ms += 50) {
             for (const { token } of replies.filter(({ at }) => at <= clock.now())) await budget.complete(KEY, token);
             while (await take(`p${ms}`, 'preparation')) {}

@@ -144,15 +144,15 @@ const added = (request: ReportRequest, catalog: Catalog, settings = {}, max_metr
 test('a request gets a base only if the catalog and the request allow it', () => {
   const rate = metric('r', ratio);
   const settings = { r: 'n' };
-  const asked: ReportRequest = { metrics: ['r'], dimensions: ['profile.risk'], time: { granularity: 'day' } };
-  expect(added(asked, catalogOf(rate, metric('n')), settings)).toEqual(['n']);
-  expect(added({ ...asked, metrics: ['r', 'n'] }, catalogOf(rate, metric('n')), settings)).toBeUndefined();
-  expect(added({ ...asked, limit: 5 }, catalogOf(rate, metric('n')), settings)).toBeUndefined();
+  const requested: ReportRequest = { metrics: ['r'], dimensions: ['profile.risk'], time: { granularity: 'day' } };
+  expect(added(requested, catalogOf(rate, metric('n')), settings)).toEqual(['n']);
+  expect(added({ ...requested, metrics: ['r', 'n'] }, catalogOf(rate, metric('n')), settings)).toBeUndefined();
+  expect(added({ ...requested, limit: 5 }, catalogOf(rate, metric('n')), settings)).toBeUndefined();
   expect(
-    added({ ...asked, order: [{ by: 'r', dir: 'desc' }] }, catalogOf(rate, metric('n')), settings),
+    added({ ...requested, order: [{ by: 'r', dir: 'desc' }] }, catalogOf(rate, metric('n')), settings),
   ).toBeUndefined();
   expect(added({ metrics: ['r'], limit: 5 }, catalogOf(rate, metric('n')), settings)).toEqual(['n']);
-  expect(added(asked, catalogOf(rate, metric('n')), settings, 1)).toBeUndefined();
+  expect(added(requested, catalogOf(rate, metric('n')), settings, 1)).toBeUndefined();
   for (const wrong of [
     { time_field: 'closed' },
     { dimensions: [] },
@@ -161,7 +161,7 @@ test('a request gets a base only if the catalog and the request allow it', () =>
     { additive_over_time: false },
     ratio,
   ])
-    expect(added(asked, catalogOf(rate, metric('n', wrong)), settings), JSON.stringify(wrong)).toBeUndefined();
+    expect(added(requested, catalogOf(rate, metric('n', wrong)), settings), JSON.stringify(wrong)).toBeUndefined();
   const filtered: ReportRequest = { metrics: ['r'], filters: [{ dimension: 'x', op: 'eq', values: ['1'] }] };
   expect(added(filtered, catalogOf(rate, metric('n')), settings)).toBeUndefined();
 });

@@ -93,8 +93,8 @@ const sizesOf = ({ values, compare }: Pick<Row, 'values' | 'compare'>, names: re
 /** The unit that must be shown, computed independently from the tables. */
 function expectedUnit(tables: readonly Table[], units: Readonly<Record<string, string | undefined>>, column: Column) {
   const family = column === OTHER ? [OTHER.name] : [MEDIAN.name, SLOWEST.name];
-  const asked = family.map((name) => units[name]).find((unit) => unit !== undefined);
-  if (asked !== undefined) return asked;
+  const requested = family.map((name) => units[name]).find((unit) => unit !== undefined);
+  if (requested !== undefined) return requested;
   const single = (each: Table) => each.columns.every(({ kind }) => kind === 'metric');
   const totals = tables.flatMap((each) => [
     ...(each.totals === undefined ? [] : sizesOf(each.totals, family)),

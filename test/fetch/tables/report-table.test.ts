@@ -204,17 +204,17 @@ describe('missing data', () => {
 
   test('makes the table incomplete if the requested previous period is missing in a row', () => {
     const compare = { 'profiles.created': 3, 'profiles.approval_rate': null };
-    const asked = {
+    const requested = {
       compare: true,
       meta: { compare_range: { from: '2026-11-02', to: '2026-11-08' } },
       totals: { ...TOTALS, compare },
     };
-    expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
-    expect(noted({ ...asked, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
+    expect(noted({ ...requested, rows: ROWS.map((row) => ({ ...row, compare })) }, 'missing')).toEqual([]);
+    expect(noted({ ...requested, rows: [{ ...ROWS[0], compare }, ROWS[1]!] }, 'missing')).toMatchObject([
       { text: 'The service did not return the previous period: not known here.', incomplete: true },
     ]);
     const rate = { 'profiles.approval_rate': null };
-    expect(noted({ ...asked, rows: ROWS.map((row) => ({ ...row, compare: rate })) }, 'missing')).toMatchObject([
+    expect(noted({ ...requested, rows: ROWS.map((row) => ({ ...row, compare: rate })) }, 'missing')).toMatchObject([
       { text: 'The service did not return the previous period (profiles.created): not known here.', incomplete: true },
     ]);
   });

@@ -9,7 +9,7 @@ import {
 } from '../../../src/contract/report.ts';
 import type { Period } from '../../../src/definitions/periods/period.ts';
 import { joinAnswers } from '../../../src/fetch/internal/tables/join-answers.ts';
-import { bucketsOf, type DateRange, previousPeriod } from '../../../src/plan/buckets.ts';
+import { buildBuckets, type DateRange, previousPeriod } from '../../../src/plan/buckets.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { cases, least } from '../../support/fuzz.ts';
@@ -84,19 +84,19 @@ function answer(world: World, request: ReportRequest, maxRows: number): ReportRe
   const before = time.compare === undefined ? undefined : previousPeriod(range);
   const passing = world.happenings.filter((one) => filters.every((filter) => passes(one, filter)));
   const within = ({ from, to }: DateRange) => passing.filter(({ day }) => day >= from && day <= to);
-  const asked = [...within(range), ...(before === undefined ? [] : within(before))];
+  const requested = [...within(range), ...(before === undefined ? [] : within(before))];
   const orders = dimensions.map((id) =>
     id === 'branch' ? [...world.listed.branch, ...NEW_BRANCHES, null] : [...RISKS, 'unheard of', null],
   );
   const nameOf = (happening: Happening) => JSON.stringify(dimensions.map((id) => keyed(happening, id)));
-  const present = new Set(asked.map(nameOf));
+  const present = new Set(requested.map(nameOf));
   const everyGroup = orders.reduce<(string | null)[][]>(
     (groups, values) => groups.flatMap((group) => values.map((value) => [...group, value])),
     [[]],
   );
   const groups = everyGroup.filter((group) => dimensions.length === 0 || present.has(JSON.stringify(group)));
-  const buckets = bucketsOf(range, time.granularity);
-  const previous = before === undefined ? [] : bucketsOf(before, time.granularity);
+  const buckets = buildBuckets(range, time.granularity);
+  const previous = before === undefined ? [] : buildBuckets(before, time.granularity);
   const rows = buckets.flatMap((bucket, index) =>
     groups.map((group) => {
       const own = (days: DateRange) => within(days).filter((one) => nameOf(one) === JSON.stringify(group));
@@ -217,7 +217,7 @@ test('a joined table equals the response to one unlimited call, even with unlist
         return values.length === 0 ? [] : [{ dimension, op, values }];
       });
       const [by] = drawn.dimensions;
-      const asked: SectionInput = {
+      const requested: SectionInput = {
         id: 'a',
         metrics: [...drawn.metrics],
         dimensions: [...drawn.dimensions],
@@ -226,7 +226,7 @@ test('a joined table equals the response to one unlimited call, even with unlist
         ...(drawn.order === undefined || by === undefined ? {} : { order: [{ by, dir: drawn.order }] }),
         totals: drawn.totals,
       };
-      const definition = definitionOf([asked], compare ? { compare: 'previous_period' } : {});
+      const definition = definitionOf([requested], compare ? { compare: 'previous_period' } : {});
       const input = { definition, settings: settingsOf(), period: PERIOD, catalog };
       let plan: Plan;
       try {
@@ -276,8 +276,8 @@ describe('a table of more than 5,000 rows, with 69 listed branches and an unlist
     const happenings = [...listed, branch].map((one) => ({ day: '2026-02-01', branch: one, risk: null, good: true }));
     const there: World = { happenings, listed: { branch: listed, risk: RISKS } };
     const catalog = catalogOf(there);
-    const asked: SectionInput = { id: 'a', metrics: ['happened'], totals: true, ...more };
-    const definition = definitionOf([asked], compare ? { compare: 'previous_period' } : {});
+    const requested: SectionInput = { id: 'a', metrics: ['happened'], totals: true, ...more };
+    const definition = definitionOf([requested], compare ? { compare: 'previous_period' } : {});
     const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
     const { rows = [], totals, meta } = answered(there, plan, catalog, 5000) ?? {};
     const sum = rows.reduce((all, row) => all + Number(row.happened), 0);

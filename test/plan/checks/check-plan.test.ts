@@ -294,8 +294,8 @@ const CASES: readonly [string, Partial<SectionInput>, Asked, PlanDiagnostic['pat
   ],
 ];
 
-test.each(CASES)('docket check reports %s', (_what, section, asked, place, said) => {
-  expect(faults(section, asked)).toMatchObject([{ path: ['sections', 1, ...place], ...said }]);
+test.each(CASES)('docket check reports %s', (_what, section, requested, place, said) => {
+  expect(faults(section, requested)).toMatchObject([{ path: ['sections', 1, ...place], ...said }]);
 });
 
 test.each<[string, Partial<SectionInput>, Asked]>([
@@ -336,8 +336,8 @@ test.each<[string, Partial<SectionInput>, Asked]>([
     { metrics: ['profiles.created'], dimensions: ['branch'] },
     { limits: { max_rows: 14 } },
   ],
-])('docket check allows %s', (_what, section, asked) => {
-  expect(faults(section, asked)).toEqual([]);
+])('docket check allows %s', (_what, section, requested) => {
+  expect(faults(section, requested)).toEqual([]);
 });
 
 test('docket check reports limits of calls only for sections that fit the catalog, and once per section', () => {
@@ -351,9 +351,9 @@ test('docket check reports limits of calls only for sections that fit the catalo
 });
 
 test('docket check counts the calls of a section with many metrics together', () => {
-  const asked = { period: LONG, limits: { max_range_days: 18, max_metrics: 1 } };
-  expect(faults({ metrics: ['profiles.created'], granularity: 'day' }, asked)).toEqual([]);
-  expect(faults({ metrics: ['profiles.created', 'profiles.decided'], granularity: 'day' }, asked)).toMatchObject([
+  const requested = { period: LONG, limits: { max_range_days: 18, max_metrics: 1 } };
+  expect(faults({ metrics: ['profiles.created'], granularity: 'day' }, requested)).toEqual([]);
+  expect(faults({ metrics: ['profiles.created', 'profiles.decided'], granularity: 'day' }, requested)).toMatchObject([
     { got: 'up to 102 calls' },
   ]);
 });

@@ -7,7 +7,7 @@ import type { FetchContext } from '../../../src/fetch/fetch-context.ts';
 import { fetchDataset } from '../../../src/fetch/fetch-dataset.ts';
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
-import { callsOf } from '../../../src/plan/plan.ts';
+import { collectCalls } from '../../../src/plan/plan.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { doneOf, fetchingFrom, keyOf, NOW, openSandbox } from '../../support/fetch-harness.ts';
 import { cases, least } from '../../support/fuzz.ts';
@@ -48,11 +48,11 @@ test('each section has the same table whether it shares its calls or not', async
         fc.constantFrom<ComparisonKind[][]>([], ['previous_period'], ['previous_period', 'previous_year']),
         async (sections, period, compare) => {
           fc.pre(sections.length > 0);
-          const tablesOf = async (asked: SectionInput[]): Promise<readonly Table[]> => {
+          const tablesOf = async (requested: SectionInput[]): Promise<readonly Table[]> => {
             // No shared responses: those of another plan would prove nothing.
-            const definition = definitionOf(asked, { max_age: 0, ...(compare.length > 0 ? { compare } : {}) });
+            const definition = definitionOf(requested, { max_age: 0, ...(compare.length > 0 ? { compare } : {}) });
             const plan = compilePlan({ definition, settings: settingsOf(), period, catalog });
-            if (asked.length > 1) shared += asked.length - new Set(plan.sections.flatMap(callsOf)).size;
+            if (requested.length > 1) shared += requested.length - new Set(plan.sections.flatMap(collectCalls)).size;
             run += 1;
             return doneOf(await fetchDataset({ ...context, run: `run-${run}`, plan, catalog, organization: 'x' }))
               .tables;

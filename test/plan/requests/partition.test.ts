@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReportRequest } from '../../../src/contract/report.ts';
 import { type CallLimits, callLimits } from '../../../src/plan/requests/call.ts';
-import { maxRowsOf, partitionRequest, requestRange } from '../../../src/plan/requests/partition.ts';
+import { countMaxRows, partitionRequest, requestRange } from '../../../src/plan/requests/partition.ts';
 import { splitRequest } from '../../../src/plan/requests/split-request.ts';
 import { CATALOG } from '../../support/reports.ts';
 
@@ -32,8 +32,8 @@ describe('a request without both days', () => {
 
   test('has one row for each group, and is split by groups', () => {
     const { time: _time, ...request } = byBranch;
-    expect(maxRowsOf(byBranch, WIDE)).toBe(150);
-    expect(maxRowsOf(request, WIDE)).toBe(15);
+    expect(countMaxRows(byBranch, WIDE)).toBe(150);
+    expect(countMaxRows(request, WIDE)).toBe(15);
     expect(split({ metrics: ['profiles.created'] }, {})).toStrictEqual({
       requests: [
         { request: { metrics: ['profiles.created'] }, period: 'this', first: 0, buckets: 1, rows: true, totals: [] },
@@ -56,7 +56,7 @@ describe('a partition', () => {
     // Slices of seven and three days. The groups per call must fit seven days.
     const { requests } = split({ ...byBranch, include: ['totals'] }, { max_range_days: 7, max_rows: 28 });
     expect(requests).toHaveLength(8);
-    for (const { request } of requests) expect(maxRowsOf(request, WIDE)).toBeLessThanOrEqual(28);
+    for (const { request } of requests) expect(countMaxRows(request, WIDE)).toBeLessThanOrEqual(28);
     expect(new Set(requests.map(({ buckets }) => buckets))).toEqual(new Set([7, 3]));
     // Over several slices, totals are added up.
     for (const { totals } of requests) expect(totals).toEqual(['profiles.created']);

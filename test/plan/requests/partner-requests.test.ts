@@ -4,7 +4,7 @@ import type { ReportRequest } from '../../../src/contract/report.ts';
 import { checkPlan } from '../../../src/plan/checks/check-plan.ts';
 import { compilePlan, type PlanInput } from '../../../src/plan/compile.ts';
 import { explain, formatExplain } from '../../../src/plan/explain.ts';
-import { allCallsOf, type Plan } from '../../../src/plan/plan.ts';
+import { collectAllCalls, type Plan } from '../../../src/plan/plan.ts';
 import { type CallLimits, callLimits } from '../../../src/plan/requests/call.ts';
 import {
   isAnsweredBySection,
@@ -297,7 +297,7 @@ describe('docket explain', () => {
     const plan = compile([card, days, risk], { compare: ['previous_year', 'previous_period'], to_date: 'quarter' });
     for (const { sections, partners } of explain(plan).calls)
       expect(sections.length + partners.length).toBeGreaterThan(0);
-    expect(new Set(plan.sections.flatMap(allCallsOf))).toEqual(new Set(plan.calls.map(({ id }) => id)));
+    expect(new Set(plan.sections.flatMap(collectAllCalls))).toEqual(new Set(plan.calls.map(({ id }) => id)));
   });
 });
 

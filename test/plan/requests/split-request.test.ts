@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../../src/contract/catalog.ts';
 import type { ReportRequest } from '../../../src/contract/report.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
-import { callsOf } from '../../../src/plan/plan.ts';
+import { collectCalls } from '../../../src/plan/plan.ts';
 import { splitMetrics } from '../../../src/plan/requests/build-calls.ts';
 import { type CallLimits, callLimits } from '../../../src/plan/requests/call.ts';
-import { MAX_CALLS_PER_TABLE, maxRowsOf } from '../../../src/plan/requests/partition.ts';
+import { countMaxRows, MAX_CALLS_PER_TABLE } from '../../../src/plan/requests/partition.ts';
 import { type RequestSplit, splitRequest } from '../../../src/plan/requests/split-request.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
 
@@ -19,8 +19,8 @@ const time = (from: string, to: string, more: Partial<NonNullable<ReportRequest[
 const NOVEMBER = time('2026-11-01', '2026-11-10');
 const cut = (request: ReportRequest, stricter: Partial<CallLimits> = {}, catalog: Catalog = CATALOG) =>
   splitRequest(request, catalog, callLimits(catalog, stricter));
-const requireSplit = (...asked: Parameters<typeof cut>): RequestSplit => {
-  const found = cut(...asked);
+const requireSplit = (...requested: Parameters<typeof cut>): RequestSplit => {
+  const found = cut(...requested);
   if ('refused' in found) throw new Error(`refused: ${found.refused.kind}`);
   return found;
 };
@@ -55,7 +55,7 @@ describe('a request within the limits', () => {
       dimensions: ['profile.type'],
       time: { ...NOVEMBER, granularity: 'day' },
     };
-    expect(maxRowsOf(request, CATALOG)).toBe(20);
+    expect(countMaxRows(request, CATALOG)).toBe(20);
     expect(requireSplit(request, { max_rows: 20 }).requests.length).toBe(1);
     expect(requireSplit(request, { max_rows: 19 }).requests.length).toBe(2);
     expect(requireSplit({ ...request, limit: 10 }, { max_rows: 10 }).requests.length).toBe(1);
@@ -234,13 +234,13 @@ describe('a request for too many rows', () => {
 
   test('is split by range instead if that takes no more calls, and its totals are added up', () => {
     const { compare: _compare, ...uncompared } = grouped.time!;
-    const asked: ReportRequest = {
+    const requested: ReportRequest = {
       ...grouped,
       time: uncompared,
       metrics: ['profiles.created'],
       dimensions: ['profile.risk'],
     };
-    const found = requireSplit(asked, { max_rows: 24 });
+    const found = requireSplit(requested, { max_rows: 24 });
     expect(found.requests.map(({ request, first, buckets }) => [request.filters, first, buckets])).toEqual([
       [grouped.filters, 0, 4],
       [grouped.filters, 4, 4],
@@ -337,10 +337,10 @@ describe('the join of a table', () => {
       { period: 'previous', first: 0, buckets: 3 },
       { period: 'previous', first: 3, buckets: 1 },
     ];
-    const asked = time('2026-11-09', '2026-11-12', { granularity: 'day', compare: 'previous_period' });
+    const requested = time('2026-11-09', '2026-11-12', { granularity: 'day', compare: 'previous_period' });
     expect(a?.call).toBe(ids[0]);
     expect(a?.join).toEqual({
-      request: { metrics: ['profiles.created', 'profiles.approval_rate'], time: asked, include: ['totals'] },
+      request: { metrics: ['profiles.created', 'profiles.approval_rate'], time: requested, include: ['totals'] },
       buckets,
       previous,
       parts: place.map((where, index) => ({
@@ -353,13 +353,13 @@ describe('the join of a table', () => {
       undefinedTotals: { metrics: ['profiles.approval_rate'], why: 'range' },
     });
     expect(b?.join).toEqual({
-      request: { metrics: ['profiles.decided'], time: asked },
+      request: { metrics: ['profiles.decided'], time: requested },
       buckets,
       previous,
       parts: place.map((where, index) => ({ call: ids[index], ...where, metrics: ['profiles.decided'], totals: [] })),
       sums: false,
     });
-    expect(callsOf(b!)).toEqual(ids);
+    expect(collectCalls(b!)).toEqual(ids);
   });
 
   test('is absent for one call, even if it also requests the metrics of another section', () => {
@@ -372,7 +372,7 @@ describe('the join of a table', () => {
     );
     expect(plan.calls.length).toBe(1);
     expect(plan.sections.map((section) => 'join' in section)).toEqual([false, false]);
-    expect(callsOf(plan.sections[0]!)).toEqual([plan.calls[0]?.id]);
+    expect(collectCalls(plan.sections[0]!)).toEqual([plan.calls[0]?.id]);
   });
 
   test('has one bucket without a name for current counts', () => {

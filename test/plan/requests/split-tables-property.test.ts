@@ -187,9 +187,12 @@ test('each section has the same table whether it comes from one call or from man
         fc.boolean(),
         limits,
         async (sections, period, compare, stricter) => {
-          const plan = (asked: SectionInput[], less: Partial<CallLimits>) => {
+          const plan = (requested: SectionInput[], less: Partial<CallLimits>) => {
             // No shared responses: those of another plan would prove nothing.
-            const definition = definitionOf(asked, { max_age: 0, ...(compare ? { compare: 'previous_period' } : {}) });
+            const definition = definitionOf(requested, {
+              max_age: 0,
+              ...(compare ? { compare: 'previous_period' } : {}),
+            });
             return compilePlan({ definition, settings: settingsOf(), period, catalog, limits: less });
           };
           const possible = sections.filter((section) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Catalog } from '../../../src/contract/catalog.ts';
-import { deskDefinition, deskOf } from '../../../src/definitions/split.ts';
+import { buildDesk, deskDefinition } from '../../../src/definitions/split.ts';
 import { compilePlan } from '../../../src/plan/compile.ts';
 import { splitPlan, splitRefusals } from '../../../src/plan/split/split-plan.ts';
 import { CATALOG, definitionOf, settingsOf, WEEK } from '../../support/reports.ts';
@@ -37,7 +37,7 @@ const definition = definitionOf(
 const callsOf = (desks: number) => {
   const catalog = withDesks(desks);
   const input = { settings: settingsOf(), period: WEEK, catalog };
-  const one = compilePlan({ ...input, definition: deskDefinition(definition, deskOf('d0', 'Desk 0')) });
+  const one = compilePlan({ ...input, definition: deskDefinition(definition, buildDesk('d0', 'Desk 0')) });
   const unsplit = compilePlan({ ...input, definition });
   const split = splitPlan(one, BY, { org: 'current', catalog });
   return {

@@ -16,17 +16,17 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 describe('active report versions', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let clock: ManualClock;
   let log: ReturnType<typeof recordingLog>;
   beforeEach(async () => {
     clock = manualClock(Date.parse('2026-11-16T06:30:00Z'));
     log = recordingLog();
-    bench = await openQueueHarness(clock);
+    harness = await openQueueHarness(clock);
   });
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
-  const versions = () => redisActiveVersions(bench.producer, bench);
+  const versions = () => redisActiveVersions(harness.producer, harness);
   /** A scheduler that has loaded these files. */
   const scheduler = (jobs: Definitions, by = 'host:1') => {
     let own = jobs;
@@ -34,8 +34,8 @@ describe('active report versions', () => {
       jobs: () => own,
       targets: TARGETS,
       versions: versions(),
-      definitions: definitionStore(bench.producer, {
-        prefix: bench.prefix,
+      definitions: definitionStore(harness.producer, {
+        prefix: harness.prefix,
         keepDays: 30,
         reportSchema: reportFileSchema,
       }),
@@ -54,9 +54,9 @@ describe('active report versions', () => {
       look: async () => {
         await inForce.refresh();
         return openDueSlots(inForce.current(), {
-          cursors: redisScheduleCursors(bench.producer, bench),
-          trigger: bench.trigger,
-          runs: bench.runs,
+          cursors: redisScheduleCursors(harness.producer, harness),
+          trigger: harness.trigger,
+          runs: harness.runs,
           clock,
           log,
         });
@@ -70,7 +70,7 @@ describe('active report versions', () => {
     settings,
   });
   const slots = async () =>
-    (await bench.runs.list({ limit: 100 })).map(({ slot, digest }) => [slot.slice(11, 16), digest]);
+    (await harness.runs.list({ limit: 100 })).map(({ slot, digest }) => [slot.slice(11, 16), digest]);
 
   it('come from the scheduler that activated last, on all schedulers', async () => {
     const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
@@ -114,8 +114,8 @@ describe('active report versions', () => {
 
   it('have their definition stored even if the files change during activation', async () => {
     const [a, b] = [again(hourly(), 'a'), again(hourly(), 'b')];
-    const definitions = definitionStore(bench.producer, {
-      prefix: bench.prefix,
+    const definitions = definitionStore(harness.producer, {
+      prefix: harness.prefix,
       keepDays: 30,
       reportSchema: reportFileSchema,
     });
@@ -159,7 +159,7 @@ describe('active report versions', () => {
     await one.activate();
     await one.change(loadedJobs());
     expect(one.current()).toEqual([]);
-    expect(await bench.producer.hlen(`${bench.prefix}:cursors`)).toBe(0);
+    expect(await harness.producer.hlen(`${harness.prefix}:cursors`)).toBe(0);
     clock.advance(5 * HOUR);
     expect(await one.look()).toEqual({ opened: 0, skipped: 0, failed: 0 });
     await one.change(loadedJobs(report));
@@ -176,7 +176,7 @@ describe('active report versions', () => {
     ]);
     const one = scheduler(loadedJobs(two));
     await one.activate();
-    const kept = await bench.producer.hkeys(`${bench.prefix}:cursors`);
+    const kept = await harness.producer.hkeys(`${harness.prefix}:cursors`);
     clock.advance(MINUTE);
     await one.change(
       loadedJobs(
@@ -186,7 +186,7 @@ describe('active report versions', () => {
         ]),
       ),
     );
-    const now = await bench.producer.hgetall(`${bench.prefix}:cursors`);
+    const now = await harness.producer.hgetall(`${harness.prefix}:cursors`);
     expect(Object.values(now).sort()).toEqual([clock.now() - MINUTE, clock.now()].map(String));
     expect(kept.filter((name) => name in now)).toHaveLength(1);
   });
@@ -258,7 +258,7 @@ describe('active report versions', () => {
   it('are activated again after Redis has lost them', async () => {
     const one = scheduler(loadedJobs(hourly()));
     await one.activate();
-    await bench.producer.del(`${bench.prefix}:versions`, `${bench.prefix}:versions:revision`);
+    await harness.producer.del(`${harness.prefix}:versions`, `${harness.prefix}:versions:revision`);
     await one.refresh();
     expect([...(await versions().read()).keys()]).toEqual(['acme/hourly']);
   });
@@ -266,7 +266,7 @@ describe('active report versions', () => {
   it('are skipped with an error in the log where this version of Docket cannot read them', async () => {
     const one = scheduler(loadedJobs(hourly()));
     await one.activate();
-    await bench.producer.set(`${bench.prefix}:definition:${'f'.repeat(64)}`, '{"of":"the future"}');
+    await harness.producer.set(`${harness.prefix}:definition:${'f'.repeat(64)}`, '{"of":"the future"}');
     const unreadable = { name: 'acme/new', digest: 'f'.repeat(64), cursors: [] };
     await versions().activate([unreadable], [], clock.now(), 'x');
     await one.refresh();
@@ -278,14 +278,14 @@ describe('active report versions', () => {
     const report = hourly();
     const one = scheduler(loadedJobs(report));
     await one.activate();
-    const key = `${bench.prefix}:definition:${report.definition.digest}`;
-    await bench.producer.expire(key, 60);
+    const key = `${harness.prefix}:definition:${report.definition.digest}`;
+    await harness.producer.expire(key, 60);
     await one.touch();
-    expect(await bench.producer.ttl(key)).toBeGreaterThan(29 * 86_400);
-    await bench.producer.expire(key, 60);
+    expect(await harness.producer.ttl(key)).toBeGreaterThan(29 * 86_400);
+    await harness.producer.expire(key, 60);
     await scheduler(loadedJobs(report)).touch();
-    expect(await bench.producer.ttl(key)).toBeLessThanOrEqual(60);
-    const sent = vi.spyOn(bench.producer, 'sendCommand');
+    expect(await harness.producer.ttl(key)).toBeLessThanOrEqual(60);
+    const sent = vi.spyOn(harness.producer, 'sendCommand');
     await one.refresh();
     expect(sent.mock.calls.map(([{ name }]) => name)).toEqual(['get']);
   });

@@ -12,7 +12,7 @@ import { recordingLog, reportDefinition } from '../../support/queue-harness.ts';
 const HOUR_MS = 3_600_000;
 
 /** Requests the active version of a report whose file now has a fault. `get` is the store of versions. */
-async function asked(get: (frozen: FrozenDefinition) => Promise<FrozenDefinition | undefined>) {
+async function requestDefinition(get: (frozen: FrozenDefinition) => Promise<FrozenDefinition | undefined>) {
   const good = await loadDefinitions(await jobsFolder({ 'acme/org.yaml': ORG, 'acme/weekly.yaml': REPORT }));
   const [frozen] = freezeReports(good);
   if (frozen === undefined) throw new Error('no report');
@@ -34,20 +34,20 @@ async function asked(get: (frozen: FrozenDefinition) => Promise<FrozenDefinition
 }
 
 test('a report whose file has a fault continues with its active version, if that is still stored', async () => {
-  const kept = await asked(async (frozen) => frozen);
+  const kept = await requestDefinition(async (frozen) => frozen);
   expect(await kept.found).toBe(kept.frozen);
-  const gone = await asked(async () => undefined);
+  const gone = await requestDefinition(async () => undefined);
   expect(await gone.found).toBeUndefined();
   expect(gone.log.lines).toMatchObject([{ level: 'error', path: 'acme/weekly' }]);
 });
 
 test('a version that only a newer Docket can read is ignored and logged; without Redis the request fails', async () => {
-  const newer = await asked(async () => {
+  const newer = await requestDefinition(async () => {
     throw new DocketError('definition.invalid', 'It has a field of tomorrow.');
   });
   expect(await newer.found).toBeUndefined();
   expect(newer.log.lines).toHaveLength(1);
-  const away = await asked(async () => {
+  const away = await requestDefinition(async () => {
     throw new DocketError('redis.unreachable', 'Redis is away.');
   });
   await expect(away.found).rejects.toMatchObject({ code: 'redis.unreachable' });

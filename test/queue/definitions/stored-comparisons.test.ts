@@ -7,14 +7,14 @@ import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queu
 import { definitionOf, settingsOf } from '../../support/reports.ts';
 
 describe('records of the previous version', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   beforeAll(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   it('a stored definition with compare as text is read as a list', async () => {
-    const { prefix, producer: redis } = bench;
+    const { prefix, producer: redis } = harness;
     const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
     const digest = 'e'.repeat(64);
     const definition = { ...definitionOf([{ id: 'a', metrics: ['profiles.created'] }], { to_date: 'year' }), digest };
@@ -31,7 +31,7 @@ describe('records of the previous version', () => {
   });
 
   it('a single previous_period is stored as text, which workers of the previous version can read', async () => {
-    const { prefix, producer: redis } = bench;
+    const { prefix, producer: redis } = harness;
     const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
     const storedCompare = async (digit: string, compare: readonly ComparisonKind[] | undefined) => {
       const digest = digit.repeat(64);
@@ -52,7 +52,7 @@ describe('records of the previous version', () => {
   });
 
   it('a definition without files has none after it was stored; one with a template keeps its hash', async () => {
-    const { prefix, producer: redis } = bench;
+    const { prefix, producer: redis } = harness;
     const store = definitionStore(redis, { prefix, keepDays: 1, reportSchema: reportFileSchema });
     const put = async (digit: string, files?: Readonly<Record<string, string>>) => {
       const definition = { ...definitionOf([{ id: 'a', metrics: ['profiles.created'] }]), digest: digit.repeat(64) };
@@ -69,10 +69,10 @@ describe('records of the previous version', () => {
   it('a run record has the periods of its sections if its order has them', async () => {
     const trend = { from: '2025-10-01', to: '2026-10-31', timezone: 'Europe/Zurich', label: 'trend' };
     const old = anOrder();
-    const { record } = await bench.runs.open(old);
+    const { record } = await harness.runs.open(old);
     expect(record).not.toHaveProperty('sectionPeriods');
     const order = anOrder({ id: 'f'.repeat(32), sectionPeriods: { trend } });
-    await bench.runs.open(order);
-    expect((await bench.runs.get(order.id))?.sectionPeriods).toEqual({ trend });
+    await harness.runs.open(order);
+    expect((await harness.runs.get(order.id))?.sectionPeriods).toEqual({ trend });
   });
 });

@@ -10,14 +10,14 @@ import { openQueueHarness } from '../../support/queue-harness.ts';
  */
 
 async function aQueue(settings: QueueOptions['settings'] = {}) {
-  const bench = await openQueueHarness();
-  const prefix = `${bench.prefix}:internals`;
-  const queue = new Queue('jobs', { connection: bench.producer, prefix, settings });
+  const harness = await openQueueHarness();
+  const prefix = `${harness.prefix}:internals`;
+  const queue = new Queue('jobs', { connection: harness.producer, prefix, settings });
   onTestFinished(async () => {
     await queue.close();
-    await bench.close();
+    await harness.close();
   });
-  return { queue, prefix, redis: bench.producer, worker: bench.worker };
+  return { queue, prefix, redis: harness.producer, worker: harness.worker };
 }
 
 test('package.json pins the installed version of bullmq', async () => {
@@ -47,8 +47,8 @@ test('a job is a hash with its name, and has finishedOn once it has ended', asyn
   expect(await fields()).toEqual(['acme', null]);
   expect(await redis.exists(queue.toKey('none'))).toBe(0);
   const removed: number[] = [];
-  const inHand = async () => void removed.push(await queue.remove('one'));
-  const worker = new Worker('jobs', inHand, { connection, prefix });
+  const whileActive = async () => void removed.push(await queue.remove('one'));
+  const worker = new Worker('jobs', whileActive, { connection, prefix });
   await new Promise((resolve) => worker.once('completed', resolve));
   expect(await fields()).toEqual(['acme', expect.stringMatching(/^\d{13}$/)]);
   expect(await redis.zcard(queue.toKey('prioritized'))).toBe(0);
@@ -75,8 +75,8 @@ test('a live job is in one sorted set or list, and has a lock while a worker exe
   await queue.add('acme', {}, { jobId: 'one', priority: 1 });
   expect(await places()).toEqual([1, 0, 0, 0, 0]);
   const seen: unknown[] = [];
-  const inHand = async () => void seen.push(await places(), await redis.exists(`${queue.toKey('one')}:lock`));
-  const worker = new Worker('jobs', inHand, { connection, prefix });
+  const whileActive = async () => void seen.push(await places(), await redis.exists(`${queue.toKey('one')}:lock`));
+  const worker = new Worker('jobs', whileActive, { connection, prefix });
   await new Promise((resolve) => worker.once('completed', resolve));
   expect(seen).toEqual([[0, 0, 1, 0, 0], 1]);
   expect(await redis.exists(`${queue.toKey('one')}:lock`)).toBe(0);
@@ -89,15 +89,15 @@ test('a live job is in one sorted set or list, and has a lock while a worker exe
 
 test('a schedule is in the sorted set "repeat" by its next tick, which our strategy computes from the pattern', async () => {
   const next = Date.now() + 3_600_000;
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const repeatStrategy = (_: number, { pattern }: { readonly pattern?: string }) => {
-    asked.push(pattern);
+    requested.push(pattern);
     return next;
   };
   const { queue, redis } = await aQueue({ repeatStrategy });
   const pattern = JSON.stringify({ not: 'a cron expression' });
   await queue.upsertJobScheduler('daily', { pattern }, { name: 'tick', data: {} });
-  expect(new Set(asked)).toEqual(new Set([pattern]));
+  expect(new Set(requested)).toEqual(new Set([pattern]));
   expect(await redis.zrange(queue.toKey('repeat'), 0, '-1', 'WITHSCORES')).toEqual(['daily', String(next)]);
   expect(await redis.hget(queue.toKey(`repeat:daily:${next}`), 'name')).toBe('tick');
   await queue.removeJobScheduler('daily');

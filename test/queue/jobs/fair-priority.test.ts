@@ -10,30 +10,30 @@ import { waitFor } from '../../support/wait-for.ts';
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
 describe('fair turns', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   const workers: RunWorker[] = [];
   beforeEach(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
-    await bench.close();
+    await harness.close();
   });
 
   const add = async (org: string, change: Partial<RunOrder> = {}): Promise<string> => {
     const order = anOrder({ org, ...change });
-    await bench.runs.open(order);
-    await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    await harness.queue.enqueue(order);
     return order.id;
   };
   const start = (execute: Execute, concurrency: number): void => {
-    const { worker: connection, prefix, runs: store } = bench;
+    const { worker: connection, prefix, runs: store } = harness;
     workers.push(
       startWorker({ connection, prefix, store, execute, clock: systemClock, log: recordingLog(), concurrency }),
     );
   };
   /** Run ids in the order in which workers take them. */
-  const line = () => bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1');
+  const line = () => harness.producer.zrange(`${harness.prefix}:bull:runs:prioritized`, 0, '-1');
 
   it('let twenty organizations with two runs each pass a backlog of 2,000 within two rounds', async () => {
     const orgs = new Map<string, string>();
@@ -54,7 +54,7 @@ describe('fair turns', () => {
     const mine: string[] = [];
     for (let n = 0; n < 10; n += 1) mine.push(await add('early'));
     // Half of them are served.
-    await bench.producer.zrem(`${bench.prefix}:bull:runs:prioritized`, ...mine.slice(0, 5));
+    await harness.producer.zrem(`${harness.prefix}:bull:runs:prioritized`, ...mine.slice(0, 5));
     const late: string[] = [];
     for (let n = 0; n < 3; n += 1) late.push(await add('late'));
     expect(await line()).toEqual([mine[5], late[0], mine[6], late[1], mine[7], late[2], mine[8], mine[9]]);
@@ -63,10 +63,10 @@ describe('fair turns', () => {
   it('start at the round being served, even if resumed runs are ahead of it', async () => {
     const mine: string[] = [];
     for (let n = 0; n < 6; n += 1) mine.push(await add('early'));
-    const set = `${bench.prefix}:bull:runs:prioritized`;
-    await bench.producer.zrem(set, ...mine.slice(0, 2));
+    const set = `${harness.prefix}:bull:runs:prioritized`;
+    await harness.producer.zrem(set, ...mine.slice(0, 2));
     const woken = mine.slice(2, 4);
-    for (const id of woken) await bench.producer.zadd(set, resumedPriority('scheduled') * 2 ** 32, id);
+    for (const id of woken) await harness.producer.zadd(set, resumedPriority('scheduled') * 2 ** 32, id);
     const late = [await add('late'), await add('late')];
     expect((await line()).slice(2)).toEqual([mine[4], late[0], mine[5], late[1]]);
   });
@@ -87,15 +87,15 @@ describe('fair turns', () => {
 
   it('start from zero when the queue is empty, and a run that is already queued takes no second turn', async () => {
     const order = anOrder();
-    await bench.runs.open(order);
-    for (let n = 0; n < 50; n += 1) await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    for (let n = 0; n < 50; n += 1) await harness.queue.enqueue(order);
     const next = await add('other');
     const third = await add('acme');
     expect(await line()).toEqual([order.id, next, third]);
-    await bench.producer.del(`${bench.prefix}:bull:runs:prioritized`);
-    await bench.producer.hset(`${bench.prefix}:turns`, 'at', Date.now() - 1_000);
+    await harness.producer.del(`${harness.prefix}:bull:runs:prioritized`);
+    await harness.producer.hset(`${harness.prefix}:turns`, 'at', Date.now() - 1_000);
     await add('acme');
-    const { at, ...turns } = await bench.producer.hgetall(`${bench.prefix}:turns`);
+    const { at, ...turns } = await harness.producer.hgetall(`${harness.prefix}:turns`);
     expect(turns).toEqual({ round: '1', 'acme:scheduled': '2' });
     expect(Number(at)).toBeGreaterThan(0);
   });
@@ -115,8 +115,8 @@ describe('fair turns', () => {
       return done(RESULT);
     }, 1);
     await all.promise;
-    const woke = await bench.producer.hgetall(
-      `${bench.prefix}:bull:runs:${(await bench.runs.list({ org: 'acme', report: 'r40', limit: 1 }))[0]?.id}`,
+    const woke = await harness.producer.hgetall(
+      `${harness.prefix}:bull:runs:${(await harness.runs.list({ org: 'acme', report: 'r40', limit: 1 }))[0]?.id}`,
     );
     expect(Number(woke.priority)).toBeLessThan(40);
     expect(ran.filter((report) => report === 'r40')).toHaveLength(2);
@@ -139,7 +139,7 @@ describe('fair turns', () => {
     held.tell();
     await waitFor(
       'three runs to be done',
-      async () => (await bench.runs.list({ org: 'big', states: ['done'], limit: 5 })).length === 3,
+      async () => (await harness.runs.list({ org: 'big', states: ['done'], limit: 5 })).length === 3,
     );
   });
 

@@ -33,16 +33,16 @@ const TO = 'a@acme.example';
 
 /** Thirty queued runs, workers that deliver them to a mail server, and an archive. Nothing is faked. */
 async function world() {
-  const bench = await openQueueHarness();
-  onTestFinished(() => bench.close());
+  const harness = await openQueueHarness();
+  onTestFinished(() => harness.close());
   const folder = await folderFor(onTestFinished);
   const mail = await createMailCatcher(join(folder, 'mailbox'));
   onTestFinished(() => mail.close());
   const mailer = smtpMailer(new Secret(mail.url));
   onTestFinished(() => mailer.close());
   const archive = directoryArchive(join(folder, 'archive'));
-  const ledger = redisLedger(bench.worker, { prefix: `${bench.prefix}:`, ttlDays: 1 });
-  const store = redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 });
+  const ledger = redisLedger(harness.worker, { prefix: `${harness.prefix}:`, ttlDays: 1 });
+  const store = redisRunStore(harness.worker, { prefix: harness.prefix, keepDays: 40 });
   const definition = definitionWith([{ email: { to: [TO] } }]);
   const seal = async (order: RunOrder) => {
     const staged = await archive.stage(order.id);
@@ -79,8 +79,8 @@ async function world() {
   };
   const work = () => {
     const worker = startWorker({
-      connection: bench.worker,
-      prefix: bench.prefix,
+      connection: harness.worker,
+      prefix: harness.prefix,
       store,
       execute,
       clock: systemClock,
@@ -95,15 +95,15 @@ async function world() {
   for (let index = 0; index < RUNS; index += 1) {
     const order = anOrder({ org: 'acme', report: 'weekly-kpi', createdAt: Date.now() - 60_000 + index });
     orders.push(order);
-    await bench.runs.open(order);
-    await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    await harness.queue.enqueue(order);
   }
-  const records = () => Promise.all(orders.map(({ id }) => bench.runs.get(id)));
+  const records = () => Promise.all(orders.map(({ id }) => harness.runs.get(id)));
   const mails = async () =>
     Promise.all(
       mail.messages().map(async ({ path }) => /^x-docket-run: (\S+)/im.exec(await readFile(path, 'latin1'))?.[1] ?? ''),
     );
-  return { ...bench, orders, work, fifth: fifth.promise, records, mails };
+  return { ...harness, orders, work, fifth: fifth.promise, records, mails };
 }
 
 /** Does what a scheduler does every minute, until these runs have ended. */

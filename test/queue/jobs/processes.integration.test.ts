@@ -20,10 +20,10 @@ import { waitFor } from '../../support/wait-for.ts';
 type Role = 'hangs' | 'waits' | 'works' | 'opens' | 'devours' | 'blocks' | 'delivers' | 'steps';
 
 describe('worker and scheduler processes', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   const children: ChildProcess[] = [];
   beforeEach(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
   afterEach(async () => {
     for (const child of children.splice(0)) {
@@ -32,12 +32,12 @@ describe('worker and scheduler processes', () => {
         await once(child, 'exit');
       }
     }
-    await bench.close();
+    await harness.close();
   });
 
   /** Messages are kept until they are read. */
   const start = async (role: Role, execArgv: readonly string[] = [], until = '') => {
-    const child = fork(join(inject('children'), 'queue-child.mjs'), [inject('redisUrl'), bench.prefix, role, until], {
+    const child = fork(join(inject('children'), 'queue-child.mjs'), [inject('redisUrl'), harness.prefix, role, until], {
       execArgv: [...execArgv],
       // A process that runs out of memory prints a long report that nobody needs here.
       stdio: ['ignore', 'inherit', execArgv.length === 0 ? 'inherit' : 'ignore', 'ipc'],
@@ -67,14 +67,14 @@ describe('worker and scheduler processes', () => {
     };
     return { child, next, end };
   };
-  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
+  const reached = (id: string, ...states: RunState[]) => waitForRun(harness, id, ...states);
 
   it('killed during a run: another process continues it and no attempt is spent', async () => {
     const first = await start('hangs');
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
     await first.end('SIGKILL');
-    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'running' });
+    expect(await harness.runs.get(record.id)).toMatchObject({ state: 'running' });
     const second = await start('works');
     expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
     await reached(record.id, 'done');
@@ -82,18 +82,18 @@ describe('worker and scheduler processes', () => {
 
   it('asked to stop put their runs back at once', async () => {
     const first = await start('hangs');
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     await first.next();
     await first.end('SIGTERM');
-    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'queued', calls: { planned: 3 } });
-    expect(await bench.producer.llen(`${bench.prefix}:bull:runs:active`)).toBe(0);
+    expect(await harness.runs.get(record.id)).toMatchObject({ state: 'queued', calls: { planned: 3 } });
+    expect(await harness.producer.llen(`${harness.prefix}:bull:runs:active`)).toBe(0);
     const second = await start('works');
     expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
     await reached(record.id, 'done');
   });
 
   it('are killed at most twice by a poisonous run; other runs continue', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
+    const { record } = await harness.trigger(onDemand(reportDefinition('poison')));
     for (let n = 0; n < 2; n += 1) {
       const victim = await start('hangs');
       expect(await victim.next()).toMatchObject({ started: record.id });
@@ -101,8 +101,8 @@ describe('worker and scheduler processes', () => {
     }
     const survivor = await start('works');
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
-    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'failed', error: { code: 'run.poison' } });
-    const other = await bench.trigger(onDemand(reportDefinition('sound')));
+    expect(await harness.runs.get(record.id)).toMatchObject({ state: 'failed', error: { code: 'run.poison' } });
+    const other = await harness.trigger(onDemand(reportDefinition('sound')));
     await reached(other.record.id, 'done');
   });
 
@@ -113,7 +113,7 @@ describe('worker and scheduler processes', () => {
       expect(await victim.next()).toMatchObject({ started: id });
       const before = waited;
       waited = await waitFor('the run to wait for a token', async () => {
-        const now = (await bench.runs.get(id))?.tokenWaitMs ?? 0;
+        const now = (await harness.runs.get(id))?.tokenWaitMs ?? 0;
         return now === before ? undefined : now;
       });
       await victim.end('SIGKILL');
@@ -121,7 +121,7 @@ describe('worker and scheduler processes', () => {
   };
 
   it('killed while a run waits for tokens do not make it a poisonous run', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 4);
     const survivor = await start('works');
     expect(await survivor.next()).toEqual({ started: record.id, attempt: 1 });
@@ -129,14 +129,14 @@ describe('worker and scheduler processes', () => {
   });
 
   it('killed again and again fail the run in the end, even if it progresses each time', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 8);
     const survivor = await start('works');
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
   });
 
   it('that run out of memory fail the run after two crashes; other runs continue', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition('poison')));
+    const { record } = await harness.trigger(onDemand(reportDefinition('poison')));
     const small = ['--max-old-space-size=48'];
     for (let n = 0; n < 2; n += 1) {
       const victim = await start('devours', small);
@@ -146,7 +146,7 @@ describe('worker and scheduler processes', () => {
     }
     const survivor = await start('devours', small);
     expect(await survivor.next()).toEqual({ failed: record.id, code: 'run.poison' });
-    const other = await bench.trigger(onDemand(reportDefinition('sound')));
+    const other = await harness.trigger(onDemand(reportDefinition('sound')));
     await reached(other.record.id, 'done');
     // Two processes fill their heaps, which takes long on a busy machine.
   });
@@ -154,7 +154,7 @@ describe('worker and scheduler processes', () => {
   it('blocked for longer than their lock do not deliver again what another process has delivered', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'docket-blocked-'));
     const first = await start('blocks', [], join(folder, 'go'));
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
     const second = await start('delivers');
     expect(await second.next()).toEqual({ started: record.id, attempt: 1 });
@@ -162,30 +162,30 @@ describe('worker and scheduler processes', () => {
     await second.end('SIGTERM');
     await writeFile(join(folder, 'go'), '');
     // The first process has recovered when it takes the next run.
-    const next = await bench.trigger(onDemand(reportDefinition('next')));
+    const next = await harness.trigger(onDemand(reportDefinition('next')));
     expect(await first.next()).toEqual({ started: next.record.id, attempt: 1 });
     await reached(next.record.id, 'done');
-    expect(await bench.producer.lrange(`${bench.prefix}:sent`, 0, -1)).toEqual([
+    expect(await harness.producer.lrange(`${harness.prefix}:sent`, 0, -1)).toEqual([
       String(second.child.pid),
       String(first.child.pid),
     ]);
-    expect(await bench.runs.get(record.id)).toMatchObject({ state: 'done', starts: 2 });
+    expect(await harness.runs.get(record.id)).toMatchObject({ state: 'done', starts: 2 });
     await rm(folder, { recursive: true });
   });
 
   it('asked to stop under load leave no run stalled, and others make the remaining calls, each once', async () => {
     const [first] = await Promise.all([start('steps'), start('steps')]);
     const ids: string[] = [];
-    for (let n = 0; n < 20; n += 1) ids.push((await bench.trigger(onDemand(reportDefinition(`r${n}`)))).record.id);
+    for (let n = 0; n < 20; n += 1) ids.push((await harness.trigger(onDemand(reportDefinition(`r${n}`)))).record.id);
     await first.next();
     await first.end('SIGTERM');
     expect(first.child.exitCode).toBe(0);
     for (const id of ids) await reached(id, 'done');
-    expect(await bench.producer.get(`${bench.prefix}:calls`)).toBe('60');
+    expect(await harness.producer.get(`${harness.prefix}:calls`)).toBe('60');
     for (const id of ids) {
       // BullMQ learns of the end after the record has it.
       await expect
-        .poll(() => bench.producer.hmget(`${bench.prefix}:bull:runs:${id}`, 'stc', 'atm'))
+        .poll(() => harness.producer.hmget(`${harness.prefix}:bull:runs:${id}`, 'stc', 'atm'))
         .toEqual([null, '1']);
     }
   });
@@ -195,14 +195,14 @@ describe('worker and scheduler processes', () => {
     const reports = Array.from({ length: 10 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
     );
-    await redisScheduleCursors(bench.producer, bench).initialize(reports.flatMap(cursorNames), now - 3 * 3_600_000);
+    await redisScheduleCursors(harness.producer, harness).initialize(reports.flatMap(cursorNames), now - 3 * 3_600_000);
     const both = await Promise.all([start('opens'), start('opens')]);
     for (const { child } of both) child.send({ now, reports });
     const ends = await Promise.all(both.map(({ next }) => next()));
     const opened = ends.map((end) => (end as { opened: number }).opened);
     expect(opened.reduce((sum, n) => sum + n, 0)).toBe(30);
-    expect(await bench.runs.list({ limit: 100 })).toHaveLength(30);
-    expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(30);
+    expect(await harness.runs.list({ limit: 100 })).toHaveLength(30);
+    expect(await harness.producer.zcard(`${harness.prefix}:bull:runs:prioritized`)).toBe(30);
   });
 
   it('killed while opening slots leave the rest to others; each slot is opened once and has a job', async () => {
@@ -210,17 +210,17 @@ describe('worker and scheduler processes', () => {
     const reports = Array.from({ length: 1_000 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC' }),
     );
-    await redisScheduleCursors(bench.producer, bench).initialize(reports.flatMap(cursorNames), now - 3_600_000);
-    const jobs = () => bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`);
+    await redisScheduleCursors(harness.producer, harness).initialize(reports.flatMap(cursorNames), now - 3_600_000);
+    const jobs = () => harness.producer.zcard(`${harness.prefix}:bull:runs:prioritized`);
     const first = await start('opens');
     const second = await start('opens');
     first.child.send({ now, reports });
     while ((await jobs()) < 100) await new Promise((resolve) => setImmediate(resolve));
     await first.end('SIGKILL');
-    const { total } = await bench.runs.listAndCount({ limit: 1 }, 2_000);
+    const { total } = await harness.runs.listAndCount({ limit: 1 }, 2_000);
     second.child.send({ now, reports });
     expect(await second.next()).toEqual({ opened: 1_000 - total, skipped: 0, failed: 0 });
     expect(await jobs()).toBe(1_000);
-    expect(await bench.runs.listAndCount({ limit: 1 }, 2_000)).toMatchObject({ total: 1_000 });
+    expect(await harness.runs.listAndCount({ limit: 1 }, 2_000)).toMatchObject({ total: 1_000 });
   });
 });

@@ -29,39 +29,39 @@ const readyAgain = (connection: RedisClient) =>
 
 describe('while Redis is away', () => {
   let redis: RestartableRedis;
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   const workers: RunWorker[] = [];
   const children: ChildProcess[] = [];
   beforeEach(async () => {
     redis = await restartableRedis();
-    bench = await openQueueHarness(systemClock, randomPrefix(), silentLog, redis.url);
+    harness = await openQueueHarness(systemClock, randomPrefix(), silentLog, redis.url);
   });
   afterEach(async () => {
     for (const worker of workers.splice(0)) await worker.close(0);
     for (const child of children.splice(0)) child.kill('SIGKILL');
-    bench.producer.disconnect();
-    bench.worker.disconnect();
+    harness.producer.disconnect();
+    harness.worker.disconnect();
     await redis.close();
   });
 
   it('a trigger fails at once and leaves nothing behind; it works again when Redis is back', async () => {
     await redis.kill();
     const request = onDemand(reportDefinition(), 'same');
-    await expect(bench.trigger(request)).rejects.toMatchObject({ code: 'redis.unreachable' });
-    const back = readyAgain(bench.producer);
+    await expect(harness.trigger(request)).rejects.toMatchObject({ code: 'redis.unreachable' });
+    const back = readyAgain(harness.producer);
     await redis.start();
     await back;
-    expect(await bench.trigger(request)).toMatchObject({ opened: true });
-    expect(await bench.runs.list({ limit: 10 })).toHaveLength(1);
+    expect(await harness.trigger(request)).toMatchObject({ opened: true });
+    expect(await harness.runs.list({ limit: 10 })).toHaveLength(1);
   });
 
   it('a queue that was opened meanwhile works as soon as Redis is back', async () => {
     // In the same turn, while the client does not know yet that the server is dead: BullMQ sends it a command.
     const killed = redis.kill();
-    const queue = runQueue(bench.producer, { prefix: bench.prefix });
+    const queue = runQueue(harness.producer, { prefix: harness.prefix });
     await killed;
     await expect(queue.counts()).rejects.toMatchObject({ code: 'redis.unreachable' });
-    const back = readyAgain(bench.producer);
+    const back = readyAgain(harness.producer);
     await redis.start();
     await back;
     expect(await waitFor('the queue to answer', () => queue.counts().catch(() => undefined))).toEqual({
@@ -74,15 +74,15 @@ describe('while Redis is away', () => {
   });
 
   it('an active run continues, and its end is recorded when Redis is back', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition()));
+    const { record } = await harness.trigger(onDemand(reportDefinition()));
     const started = deferred();
     const go = deferred();
-    const store = redisRunStore(bench.worker, { prefix: bench.prefix, keepDays: 40 });
+    const store = redisRunStore(harness.worker, { prefix: harness.prefix, keepDays: 40 });
     const attempts: number[] = [];
     workers.push(
       startWorker({
-        connection: bench.worker,
-        prefix: bench.prefix,
+        connection: harness.worker,
+        prefix: harness.prefix,
         store,
         execute: async (_, { attempt }) => {
           attempts.push(attempt);
@@ -98,7 +98,7 @@ describe('while Redis is away', () => {
     await started.promise;
     await redis.kill();
     go.tell();
-    const back = readyAgain(bench.worker);
+    const back = readyAgain(harness.worker);
     await redis.start();
     await back;
     await waitForRun({ runs: store }, record.id, 'done');
@@ -106,7 +106,7 @@ describe('while Redis is away', () => {
   });
 
   it('a worker that is asked to stop lets its process exit', async () => {
-    const child = fork(join(inject('children'), 'queue-child.mjs'), [redis.url, bench.prefix, 'works']);
+    const child = fork(join(inject('children'), 'queue-child.mjs'), [redis.url, harness.prefix, 'works']);
     children.push(child);
     await once(child, 'message');
     await redis.kill();

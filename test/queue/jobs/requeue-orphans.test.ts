@@ -6,18 +6,18 @@ import { manualClock } from '../../support/manual-clock.ts';
 import { anOrder, openQueueHarness } from '../../support/queue-harness.ts';
 
 async function runsInQueue() {
-  const bench = await openQueueHarness();
-  onTestFinished(() => bench.close());
+  const harness = await openQueueHarness();
+  onTestFinished(() => harness.close());
   const start = Date.now() - 3_600_000;
   return {
-    ...bench,
+    ...harness,
     clock: manualClock(Date.now()),
     log: silentLog,
     /** Opens an unfinished run, `ms` after the first one. */
     open: async (ms: number, queued: boolean): Promise<string> => {
       const order = anOrder({ createdAt: start + ms });
-      await bench.runs.open(order);
-      if (queued) await bench.queue.enqueue(order);
+      await harness.runs.open(order);
+      if (queued) await harness.queue.enqueue(order);
       return order.id;
     },
   };

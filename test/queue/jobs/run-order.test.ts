@@ -22,19 +22,19 @@ import { waitFor } from '../../support/wait-for.ts';
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 const MINUTE = 60_000;
 
-let bench: QueueHarness;
+let harness: QueueHarness;
 beforeEach(async () => {
-  bench = await openQueueHarness();
+  harness = await openQueueHarness();
 });
-afterEach(() => bench.close());
+afterEach(() => harness.close());
 
 const add = async (change: Partial<RunOrder>): Promise<RunOrder> => {
   const order = anOrder(change);
-  await bench.runs.open(order);
-  await bench.queue.enqueue(order);
+  await harness.runs.open(order);
+  await harness.queue.enqueue(order);
   return order;
 };
-const line = () => bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1');
+const line = () => harness.producer.zrange(`${harness.prefix}:bull:runs:prioritized`, 0, '-1');
 
 test('a worker takes the runs whose readers expect them first, even if they were opened later', async () => {
   const all = [
@@ -47,7 +47,7 @@ test('a worker takes the runs whose readers expect them first, even if they were
   ];
   const taken: string[] = [];
   const worker = startWorker({
-    ...{ connection: bench.worker, prefix: bench.prefix, store: bench.runs, clock: systemClock },
+    ...{ connection: harness.worker, prefix: harness.prefix, store: harness.runs, clock: systemClock },
     ...{ log: recordingLog(), concurrency: 1 },
     execute: async ({ report }) => {
       taken.push(report);
@@ -61,13 +61,13 @@ test('a worker takes the runs whose readers expect them first, even if they were
 
 /** Deletes this test's keys only: other test files use the same Redis. */
 async function forgetRuns(): Promise<void> {
-  const keys = await bench.producer.keys(`${bench.prefix}*`);
-  if (keys.length > 0) await bench.producer.del(...keys);
+  const keys = await harness.producer.keys(`${harness.prefix}*`);
+  if (keys.length > 0) await harness.producer.del(...keys);
 }
 
 /** The organization and priority round of each queued run, sorted. */
 async function turnsOf(added: ReadonlyMap<string, RunOrder>): Promise<readonly string[]> {
-  const scores = await bench.producer.zrange(`${bench.prefix}:bull:runs:prioritized`, 0, '-1', 'WITHSCORES');
+  const scores = await harness.producer.zrange(`${harness.prefix}:bull:runs:prioritized`, 0, '-1', 'WITHSCORES');
   const places = scores.flatMap((id, index) =>
     index % 2 === 0 ? `${added.get(id)?.org} ${Math.floor(Number(scores[index + 1]) / 2 ** 32)}` : [],
   );
@@ -106,8 +106,8 @@ test('each organization’s runs are in the order that readers expect, and its t
       await forgetRuns();
       for (const { id, org, priority } of added.values()) {
         const order = anOrder({ id, org, priority, trigger: 'on_demand' });
-        await bench.runs.open(order);
-        await bench.queue.enqueue(order);
+        await harness.runs.open(order);
+        await harness.queue.enqueue(order);
       }
       expect(places).toEqual(await turnsOf(added));
     }),
@@ -126,13 +126,13 @@ test('slots of one round are enqueued in the order in which readers expect them,
   ];
   const order: string[] = [];
   const ports = {
-    cursors: redisScheduleCursors(bench.producer, bench),
-    trigger: async (request: Parameters<typeof bench.trigger>[0]) => {
-      const opened = await bench.trigger(request);
+    cursors: redisScheduleCursors(harness.producer, harness),
+    trigger: async (request: Parameters<typeof harness.trigger>[0]) => {
+      const opened = await harness.trigger(request);
       order.push(request.definition.report);
       return opened;
     },
-    ...{ runs: bench.runs, clock, log: recordingLog() },
+    ...{ runs: harness.runs, clock, log: recordingLog() },
   };
   await openDueSlots(reports, ports);
   clock.set(Date.parse('2026-11-16T07:00:00Z'));
@@ -144,12 +144,12 @@ test('a slot that cannot be opened does not stop the slots after it', async () =
   const clock = manualClock(Date.parse('2026-11-16T06:30:00Z'));
   const reports = Array.from({ length: 60 }, (_, n) => reportDefinition(`r${n}`, { cron: '0 8 * * MON' }));
   const ports = {
-    cursors: redisScheduleCursors(bench.producer, bench),
-    trigger: async (request: Parameters<typeof bench.trigger>[0]) => {
+    cursors: redisScheduleCursors(harness.producer, harness),
+    trigger: async (request: Parameters<typeof harness.trigger>[0]) => {
       if (request.definition.report === 'r1') throw new Error('broken');
-      return bench.trigger(request);
+      return harness.trigger(request);
     },
-    ...{ runs: bench.runs, clock, log: recordingLog() },
+    ...{ runs: harness.runs, clock, log: recordingLog() },
   };
   await openDueSlots(reports, ports);
   clock.set(Date.parse('2026-11-16T07:00:00Z'));

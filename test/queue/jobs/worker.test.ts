@@ -38,22 +38,22 @@ const aResult = (change: Partial<RunResult> = {}): RunResult => ({
 const down = () => new DocketError('api.unavailable', 'The service is down.');
 
 describe('the worker', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   const workers: RunWorker[] = [];
   beforeEach(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
-    await bench.close();
+    await harness.close();
   });
 
   const log = recordingLog();
   const start = (execute: Execute, options: Partial<WorkerOptions> = {}): RunWorker => {
     const worker = startWorker({
-      connection: bench.worker,
-      prefix: bench.prefix,
-      store: bench.runs,
+      connection: harness.worker,
+      prefix: harness.prefix,
+      store: harness.runs,
       execute,
       clock: systemClock,
       log,
@@ -64,12 +64,12 @@ describe('the worker', () => {
     return worker;
   };
   /** The record once the run has one of these states. */
-  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
+  const reached = (id: string, ...states: RunState[]) => waitForRun(harness, id, ...states);
   /** The fields of the run's job once BullMQ has settled it. */
-  const settled = (id: string) => waitForSettledJob(bench, id);
+  const settled = (id: string) => waitForSettledJob(harness, id);
   /** Wakes a snoozed run. */
   const promoted = async (id: string): Promise<void> => {
-    const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
+    const queue = new Queue('runs', { connection: harness.producer, prefix: `${harness.prefix}:bull` });
     try {
       await expect.poll(() => queue.getJobState(id), { interval: 10 }).toBe('delayed');
       await (await queue.getJob(id))?.promote();
@@ -77,7 +77,7 @@ describe('the worker', () => {
       await queue.close();
     }
   };
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
+  const opened = async (): Promise<string> => (await harness.trigger(onDemand(reportDefinition()))).record.id;
 
   it('executes a run again at once if its review changed while it began to wait', async () => {
     const id = await opened();
@@ -93,11 +93,11 @@ describe('the worker', () => {
       },
       {
         continueReview: async (order, { seq }) => {
-          const record = await bench.runs.get(order.id);
+          const record = await harness.runs.get(order.id);
           known.push(seq, record?.review?.seq);
           expect(record).toMatchObject({ state: 'awaiting_approval', error: null, review });
           const event = { what: 'review', by: 'ann', reason: 'Approved', at: 5 } as const;
-          return (await bench.runs.reopen(order.id, ['awaiting_approval'], event)) !== undefined;
+          return (await harness.runs.reopen(order.id, ['awaiting_approval'], event)) !== undefined;
         },
       },
     );
@@ -154,7 +154,7 @@ describe('the worker', () => {
     );
     expect(await waited.promise).toBeGreaterThan(50_000);
     await reached(id, 'waiting');
-    const record = await bench.runs.get(id);
+    const record = await harness.runs.get(id);
     expect(record?.waitingFor).toEqual({ until: record?.until, why: 'no token' });
     expect(events.filter((type) => type === 'waited')).toHaveLength(1);
   });
@@ -188,15 +188,15 @@ describe('the worker', () => {
     const writing = deferred();
     const go = deferred();
     const written: unknown[] = [];
-    const slow: typeof bench.runs = {
-      ...bench.runs,
+    const slow: typeof harness.runs = {
+      ...harness.runs,
       update: async (run, change) => {
         if (change.state === undefined) {
           writing.tell();
           await go.promise;
         }
         written.push(change.state ?? Object.keys(change));
-        await bench.runs.update(run, change);
+        await harness.runs.update(run, change);
       },
     };
     start(
@@ -261,20 +261,20 @@ describe('the worker', () => {
   it('fails the run after its last attempt and notifies the owner once', async () => {
     const id = await opened();
     const last: boolean[] = [];
-    const told: string[] = [];
+    const reported: string[] = [];
     start(
       async (_, { lastAttempt }) => {
         last.push(lastAttempt);
         throw down();
       },
-      { backoff: () => 1, onTerminal: async (order, error) => void told.push(`${order.id} ${error.code}`) },
+      { backoff: () => 1, onTerminal: async (order, error) => void reported.push(`${order.id} ${error.code}`) },
     );
     expect(await reached(id, 'failed')).toMatchObject({
       error: { code: 'api.unavailable', message: 'The service is down.' },
     });
     expect(last).toEqual([...Array.from({ length: MAX_RUN_ATTEMPTS - 1 }, () => false), true]);
     expect(await settled(id)).toMatchObject({ failedReason: 'api.unavailable' });
-    expect(told).toEqual([`${id} api.unavailable`]);
+    expect(reported).toEqual([`${id} api.unavailable`]);
   });
 
   it('does not retry a permanent error', async () => {
@@ -333,7 +333,7 @@ describe('the worker', () => {
     });
     await reached(id, 'done');
     await settled(id);
-    const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
+    const queue = new Queue('runs', { connection: harness.producer, prefix: `${harness.prefix}:bull` });
     await queue.remove(id);
     await queue.add('run', { run: id }, { jobId: id });
     await settled(id);
@@ -347,7 +347,7 @@ describe('the worker', () => {
       tries += 1;
       return done(aResult());
     });
-    const queue = new Queue('runs', { connection: bench.producer, prefix: `${bench.prefix}:bull` });
+    const queue = new Queue('runs', { connection: harness.producer, prefix: `${harness.prefix}:bull` });
     await queue.add('run', { run: '../../etc/passwd' }, { jobId: 'forged' });
     await queue.add('run', { run: 'f'.repeat(32) }, { jobId: 'missing', attempts: 5 });
     expect(await settled('forged')).toMatchObject({ failedReason: 'internal.defect', atm: '1' });
@@ -372,16 +372,16 @@ describe('the worker', () => {
         },
       },
     );
-    await bench.runs.open(order);
-    await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    await harness.queue.enqueue(order);
     expect(await reached(order.id, 'done', 'failed')).toMatchObject({ state: 'done', starts: 4 });
     expect(asked).toBeGreaterThan(1);
   });
 
   it('fails a run that snoozes past its deadline', async () => {
     const order = anOrder({ deadlineMs: 300 });
-    await bench.runs.open(order);
-    await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    await harness.queue.enqueue(order);
     let tries = 0;
     start(async () => {
       tries += 1;
@@ -393,16 +393,16 @@ describe('the worker', () => {
 
   it('fails a run whose deadline passes during an attempt, and notifies the owner once', async () => {
     const order = anOrder({ deadlineMs: 500 });
-    await bench.runs.open(order);
-    await bench.queue.enqueue(order);
-    const told: string[] = [];
+    await harness.runs.open(order);
+    await harness.queue.enqueue(order);
+    const reported: string[] = [];
     start(
       async (_, { signal, observe }) => {
         observe({ type: 'timed', stage: 'plan', ms: 12 });
         await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
         return done(aResult());
       },
-      { onTerminal: async (_, error) => void told.push(error.code) },
+      { onTerminal: async (_, error) => void reported.push(error.code) },
     );
     expect(await reached(order.id, 'failed')).toMatchObject({
       error: { code: 'run.deadline' },
@@ -411,7 +411,7 @@ describe('the worker', () => {
       attempts: 1,
     });
     expect(await settled(order.id)).toMatchObject({ failedReason: 'run.deadline', atm: '1' });
-    expect(told).toEqual(['run.deadline']);
+    expect(reported).toEqual(['run.deadline']);
   });
 
   it('counts how often a run was started, and its attempts', async () => {
@@ -459,35 +459,35 @@ describe('the worker', () => {
       { lock: { durationMs: 200, stalledIntervalMs: 3_600_000 } },
     );
     await started.promise;
-    await bench.producer.set(`${bench.prefix}:bull:runs:${id}:lock`, 'another worker');
+    await harness.producer.set(`${harness.prefix}:bull:runs:${id}:lock`, 'another worker');
     expect(await stopped.promise).toMatchObject({ code: 'run.cancelled' });
     await Promise.all(workers.splice(0).map((worker) => worker.close(1_000)));
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
-    expect(await bench.producer.lrange(`${bench.prefix}:bull:runs:active`, 0, -1)).toEqual([id]);
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'running' });
+    expect(await harness.producer.lrange(`${harness.prefix}:bull:runs:active`, 0, -1)).toEqual([id]);
   });
 
   it('confirms and renews the lock of a run on request, and never again once another worker has it', async () => {
     const id = await opened();
-    const lock = `${bench.prefix}:bull:runs:${id}:lock`;
+    const lock = `${harness.prefix}:bull:runs:${id}:lock`;
     const seen: unknown[] = [];
-    const asked = deferred();
+    const requested = deferred();
     start(
       async (_, { confirmLock }) => {
-        await bench.producer.pexpire(lock, 60_000);
-        seen.push(await confirmLock?.(), (await bench.producer.pttl(lock)) > 60_000);
-        await bench.producer.set(lock, 'another worker');
+        await harness.producer.pexpire(lock, 60_000);
+        seen.push(await confirmLock?.(), (await harness.producer.pttl(lock)) > 60_000);
+        await harness.producer.set(lock, 'another worker');
         seen.push(await confirmLock?.());
-        await bench.producer.del(lock);
+        await harness.producer.del(lock);
         seen.push(await confirmLock?.());
-        asked.tell();
+        requested.tell();
         return done(aResult());
       },
       { lock: { durationMs: 120_000, stalledIntervalMs: 3_600_000 } },
     );
-    await asked.promise;
+    await requested.promise;
     await Promise.all(workers.splice(0).map((worker) => worker.close(1_000)));
     expect(seen).toEqual([120_000, true, 0, 0]);
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'running' });
   });
 
   it('lets runs end within the grace period when it stops', async () => {
@@ -504,7 +504,7 @@ describe('the worker', () => {
     const closed = worker.close(60_000);
     go.tell();
     await closed;
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'done' });
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'done' });
     expect(await settled(id)).toMatchObject({ atm: '1' });
   });
 
@@ -518,7 +518,7 @@ describe('the worker', () => {
     });
     await started.promise;
     await worker.close(0);
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'queued' });
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'queued' });
     const attempts: number[] = [];
     start(async (_, { attempt }) => {
       attempts.push(attempt);
@@ -543,7 +543,7 @@ describe('the worker', () => {
   it('executes runs on demand first, then scheduled ones, then backfills', async () => {
     const ran: string[] = [];
     for (const priority of ['backfill', 'scheduled', 'on_demand'] as const) {
-      await bench.trigger({ ...onDemand(reportDefinition(priority)), priority });
+      await harness.trigger({ ...onDemand(reportDefinition(priority)), priority });
     }
     start(
       async (order) => {
@@ -552,7 +552,7 @@ describe('the worker', () => {
       },
       { concurrency: 1 },
     );
-    await reached((await bench.runs.list({ report: 'backfill', limit: 1 }))[0]?.id ?? '', 'done');
+    await reached((await harness.runs.list({ report: 'backfill', limit: 1 }))[0]?.id ?? '', 'done');
     expect(ran).toEqual(['on_demand', 'scheduled', 'backfill']);
   });
 
@@ -566,11 +566,11 @@ describe('the worker', () => {
     await started.promise;
     await reached(id, 'waiting');
     await worker.close(1_000);
-    const keys = await bench.producer.keys(`${bench.prefix}:bull:*`);
-    await bench.producer.del(...keys);
+    const keys = await harness.producer.keys(`${harness.prefix}:bull:*`);
+    await harness.producer.del(...keys);
     const clock = manualClock(Date.now() + 60_000);
-    expect(await requeueOrphans({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', until: null });
+    expect(await requeueOrphans({ runs: harness.runs, queue: harness.queue, clock, log })).toBe(1);
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'queued', until: null });
     start(async () => done(aResult()));
     await reached(id, 'done');
   });
@@ -578,11 +578,11 @@ describe('the worker', () => {
   it('gets a run back from the reconciler if its job ended without an update of its record', async () => {
     const id = await opened();
     let tries = 0;
-    const forgetful: typeof bench.runs = {
-      ...bench.runs,
+    const forgetful: typeof harness.runs = {
+      ...harness.runs,
       update: async (run, change) => {
         if (tries > 0) throw new Error('Redis was full');
-        await bench.runs.update(run, change);
+        await harness.runs.update(run, change);
       },
     };
     const worker = start(
@@ -594,9 +594,9 @@ describe('the worker', () => {
     );
     await settled(id);
     await worker.close(1_000);
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'running' });
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'running' });
     const clock = manualClock(Date.now() + 60_000);
-    expect(await requeueOrphans({ runs: bench.runs, queue: bench.queue, clock, log })).toBe(1);
+    expect(await requeueOrphans({ runs: harness.runs, queue: harness.queue, clock, log })).toBe(1);
     start(async () => done(aResult()));
     await reached(id, 'done');
   });
@@ -611,7 +611,7 @@ describe('the worker', () => {
     async (code, detail) => {
       const id = await opened();
       const tries: number[] = [];
-      const told: string[] = [];
+      const reported: string[] = [];
       start(
         async (_, { attempt, lastAttempt }) => {
           tries.push(attempt);
@@ -621,46 +621,46 @@ describe('the worker', () => {
             return fail(new DocketError(code, 'No room.', { where: '/srv/archive', cause, ...detail }));
           return done(aResult());
         },
-        { onTerminal: async (_, error) => void told.push(error.code) },
+        { onTerminal: async (_, error) => void reported.push(error.code) },
       );
-      const asleep = await reached(id, 'waiting');
-      expect(asleep).toMatchObject({ error: { code, where: '/srv/archive' }, until: expect.any(Number) });
+      const snoozed = await reached(id, 'waiting');
+      expect(snoozed).toMatchObject({ error: { code, where: '/srv/archive' }, until: expect.any(Number) });
       for (let wake = 1; wake <= 2; wake += 1) {
         await expect.poll(() => tries.length, { interval: 10 }).toBe(wake);
         await promoted(id);
       }
       expect(await reached(id, 'done')).toMatchObject({ attempts: 1, error: null });
       expect(tries).toEqual([1, 1, 1]);
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
     },
   );
 
   it('uses attempts when the archive denies access, and notifies the owner in the end', async () => {
     const id = await opened();
     const tries: number[] = [];
-    const told: string[] = [];
+    const reported: string[] = [];
     const refused = Object.assign(new Error('permission denied'), { code: 'EACCES' });
     start(
       async (_, { attempt }) => {
         tries.push(attempt);
         return fail(new DocketError('archive.unwritable', 'Permission denied.', { cause: refused }));
       },
-      { backoff: () => 1, onTerminal: async (_, error) => void told.push(error.code) },
+      { backoff: () => 1, onTerminal: async (_, error) => void reported.push(error.code) },
     );
     await settled(id);
     expect(await reached(id, 'failed')).toMatchObject({ error: { code: 'archive.unwritable' } });
     expect(tries).toEqual(Array.from({ length: MAX_RUN_ATTEMPTS }, (_, index) => index + 1));
-    expect(told).toEqual(['archive.unwritable']);
+    expect(reported).toEqual(['archive.unwritable']);
   });
 
   it('fails a run whose record cannot be read', async () => {
     const order = anOrder();
-    await bench.runs.open(order);
-    await bench.producer.hset(`${bench.prefix}:record:${order.id}`, 'files', '"not a list"');
-    await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    await harness.producer.hset(`${harness.prefix}:record:${order.id}`, 'files', '"not a list"');
+    await harness.queue.enqueue(order);
     start(async () => done(aResult()));
     expect(await settled(order.id)).toMatchObject({ failedReason: 'run.unreadable' });
-    expect(await bench.producer.hget(`${bench.prefix}:record:${order.id}`, 'state')).toBe('failed');
+    expect(await harness.producer.hget(`${harness.prefix}:record:${order.id}`, 'state')).toBe('failed');
   });
 });
 

@@ -22,19 +22,19 @@ const WHO = { by: 'ada', reason: 'wrong recipients' };
 const RESULT = { state: 'done', folder: '', files: [], calls: [], incomplete: [], receipts: [] } as const;
 
 describe('a cancellation', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   const workers: RunWorker[] = [];
   const log = recordingLog();
   beforeEach(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
-    await bench.close();
+    await harness.close();
   });
 
   const start = (execute: Execute, more: { onTerminal?: () => Promise<void> } = {}): RunWorker => {
-    const { worker: connection, prefix, runs: store } = bench;
+    const { worker: connection, prefix, runs: store } = harness;
     const worker = startWorker({
       connection,
       prefix,
@@ -48,10 +48,10 @@ describe('a cancellation', () => {
     workers.push(worker);
     return worker;
   };
-  const reached = (id: string, ...states: RunState[]) => waitForRun(bench, id, ...states);
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
-  const cancel = (id: string, clock = systemClock) => cancelRun(id, WHO, { ...bench, clock, log });
-  const jobs = () => bench.queue.counts();
+  const reached = (id: string, ...states: RunState[]) => waitForRun(harness, id, ...states);
+  const opened = async (): Promise<string> => (await harness.trigger(onDemand(reportDefinition()))).record.id;
+  const cancel = (id: string, clock = systemClock) => cancelRun(id, WHO, { ...harness, clock, log });
+  const jobs = () => harness.queue.counts();
 
   it('ends a queued run at once and removes its job', async () => {
     const id = await opened();
@@ -62,7 +62,7 @@ describe('a cancellation', () => {
       reopened: [{ what: 'cancel', ...WHO }],
     });
     expect(await jobs()).toEqual({ waiting: 0, active: 0, delayed: 0, failed: 0 });
-    expect(await bench.runs.unfinished(Date.now() + 1, 10)).toEqual([]);
+    expect(await harness.runs.unfinished(Date.now() + 1, 10)).toEqual([]);
   });
 
   it('ends a snoozed run at once', async () => {
@@ -98,7 +98,7 @@ describe('a cancellation', () => {
       deliveries: [{ recipient: 'a@acme.example', state: 'sent' }],
     });
     expect(owners).toBe(0);
-    expect(await bench.runs.cancelRequested([id])).toEqual([]);
+    expect(await harness.runs.cancelRequested([id])).toEqual([]);
   });
 
   it('is refused if the run completes meanwhile', async () => {
@@ -111,7 +111,7 @@ describe('a cancellation', () => {
     });
     await started.promise;
     await expect(cancel(id)).rejects.toMatchObject({ code: 'run.conflict', got: 'done' });
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'done' });
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'done' });
   });
 
   it('returns after a while if the run does not respond, and takes effect when it would snooze', async () => {
@@ -125,7 +125,11 @@ describe('a cancellation', () => {
     });
     await started.promise;
     const clock = manualClock(Date.now());
-    const answered = cancelRun(id, WHO, { ...bench, log, clock: { ...clock, sleep: async (ms) => clock.advance(ms) } });
+    const answered = cancelRun(id, WHO, {
+      ...harness,
+      log,
+      clock: { ...clock, sleep: async (ms) => clock.advance(ms) },
+    });
     expect(await answered).toMatchObject({ state: 'running', cancel: WHO });
     go.tell();
     expect(await reached(id, 'cancelled')).toMatchObject({ cancel: WHO });
@@ -133,9 +137,9 @@ describe('a cancellation', () => {
 
   it('that was requested before a worker takes the run prevents its execution', async () => {
     const order = anOrder();
-    await bench.runs.open(order);
-    await bench.runs.requestCancel(order.id, { ...WHO, at: 1 });
-    await bench.queue.enqueue(order);
+    await harness.runs.open(order);
+    await harness.runs.requestCancel(order.id, { ...WHO, at: 1 });
+    await harness.queue.enqueue(order);
     let tries = 0;
     start(async (_, { marked }) => {
       await marked;
@@ -148,23 +152,25 @@ describe('a cancellation', () => {
 
   it('of a run that begins to snooze at that moment is completed by the reconciler', async () => {
     const order = anOrder({ createdAt: Date.now() - 60_000 });
-    await bench.runs.open(order);
-    await bench.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
-    await bench.queue.enqueue(order);
-    await bench.runs.requestCancel(order.id, { ...WHO, at: 1 });
-    await requeueOrphans({ ...bench, clock: systemClock, log });
-    expect(await bench.runs.get(order.id)).toMatchObject({ state: 'cancelled', cancel: WHO });
+    await harness.runs.open(order);
+    await harness.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
+    await harness.queue.enqueue(order);
+    await harness.runs.requestCancel(order.id, { ...WHO, at: 1 });
+    await requeueOrphans({ ...harness, clock: systemClock, log });
+    expect(await harness.runs.get(order.id)).toMatchObject({ state: 'cancelled', cancel: WHO });
     expect(await jobs()).toMatchObject({ waiting: 0 });
   });
 
   it('changes nothing the second time, and is refused for an ended or unknown run', async () => {
     const id = await opened();
     const first = await cancel(id);
-    expect(await cancelRun(id, { by: 'bob', reason: 'me too' }, { ...bench, clock: systemClock, log })).toEqual(first);
+    expect(await cancelRun(id, { by: 'bob', reason: 'me too' }, { ...harness, clock: systemClock, log })).toEqual(
+      first,
+    );
     const other = await opened();
-    await bench.runs.update(other, { state: 'held' });
+    await harness.runs.update(other, { state: 'held' });
     await expect(cancel(other)).rejects.toMatchObject({ code: 'run.conflict', got: 'held' });
-    expect(await bench.runs.get(other)).toMatchObject({ state: 'held', cancel: null, reopened: [] });
+    expect(await harness.runs.get(other)).toMatchObject({ state: 'held', cancel: null, reopened: [] });
     await expect(cancel('f'.repeat(32))).rejects.toMatchObject({ code: 'run.not_found' });
   });
 
@@ -172,9 +178,9 @@ describe('a cancellation', () => {
     const id = await opened();
     await cancel(id);
     const again = { what: 'retry', by: 'bob', reason: 'it was right', at: 5 } as const;
-    const record = await bench.runs.reopen(id, ['cancelled'], again);
+    const record = await harness.runs.reopen(id, ['cancelled'], again);
     expect(record).toMatchObject({ state: 'queued', cancel: null, reopened: [{ what: 'cancel' }, again] });
-    await bench.queue.requeue(record ?? anOrder());
+    await harness.queue.requeue(record ?? anOrder());
     start(async () => done(RESULT));
     await reached(id, 'done');
   });

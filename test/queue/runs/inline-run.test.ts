@@ -22,18 +22,18 @@ const RESULT: RunResult = { state: 'done', folder: '/out', files: [], calls: [],
 const WHO = { by: 'ada', reason: 'the wrong week' };
 
 describe('a run that a command executes itself', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   beforeAll(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const report = reportDefinition();
   const order = (): RunOrder => anOrder({ trigger: 'cli', slot: 'trigger:1', digest: report.definition.digest });
   const leases = (leaseMs?: number) =>
-    redisInlineLeases(bench.producer, { prefix: bench.prefix, ...(leaseMs === undefined ? {} : { leaseMs }) });
+    redisInlineLeases(harness.producer, { prefix: harness.prefix, ...(leaseMs === undefined ? {} : { leaseMs }) });
   const make = (of: RunOrder, work: InlineWork, given: InlineLeases = leases(), clock = systemClock) => {
-    const { prefix, producer, runs } = bench;
+    const { prefix, producer, runs } = harness;
     const definitions = definitionStore(producer, { prefix, keepDays: 30, reportSchema: reportFileSchema });
     const ports = {
       runs,
@@ -49,7 +49,7 @@ describe('a run that a command executes itself', () => {
   const ending = async (rows: readonly DeliveryRow[] = []) => {
     const owed: PendingNotice[] = [];
     const ended = await failAbandoned({
-      runs: bench.runs,
+      runs: harness.runs,
       leases: leases(),
       noticeOutbox: fake({ enqueue: async (notice) => void owed.push(notice) }),
       rowsAtEnd: async () => rows,
@@ -58,8 +58,8 @@ describe('a run that a command executes itself', () => {
     });
     return { ended, owed: owed.map(({ run }) => run) };
   };
-  const runs = () => bench.runs;
-  const queue = () => bench.queue;
+  const runs = () => harness.runs;
+  const queue = () => harness.queue;
   const inMinutes = (minutes: number) => manualClock(Date.now() + minutes * 60_000);
   const requeue = (clock = inMinutes(10)) => requeueOrphans({ runs: runs(), queue: queue(), clock, log: silentLog });
 
@@ -75,8 +75,8 @@ describe('a run that a command executes itself', () => {
     expect(await runs().get(of.id)).toMatchObject({ state: 'done', trigger: 'cli' });
     expect(await queue().findOrphaned([of.id])).toEqual([of.id]);
     expect(await leases(0).expired(10)).toEqual([]);
-    const store = definitionStore(bench.producer, {
-      prefix: bench.prefix,
+    const store = definitionStore(harness.producer, {
+      prefix: harness.prefix,
       keepDays: 30,
       reportSchema: reportFileSchema,
     });

@@ -10,13 +10,13 @@ describe('the progress recorder', () => {
   const watched = (before: Partial<MutableRunFields> = {}) => {
     const clock = manualClock(1_000_000);
     const written: Partial<MutableRunFields>[] = [];
-    const told: (LiveProgress | null)[] = [];
+    const reported: (LiveProgress | null)[] = [];
     const progress = createProgressRecorder(
       fake({ update: async (_, change) => void written.push(change) }),
       { ...anOrder(), ...INITIAL_RUN_FIELDS, ...before },
       {
         clock,
-        live: fake({ put: async (_, live) => void told.push(live), delete: async () => void told.push(null) }),
+        live: fake({ put: async (_, live) => void reported.push(live), delete: async () => void reported.push(null) }),
         failed: () => {},
       },
     );
@@ -28,7 +28,7 @@ describe('the progress recorder', () => {
       clock.advance(ms);
       await new Promise((resolve) => setImmediate(resolve));
     };
-    return { clock, written, told, progress, wait, fetched, turn };
+    return { clock, written, told: reported, progress, wait, fetched, turn };
   };
 
   it('adds up the time of each stage over all attempts', async () => {

@@ -57,14 +57,14 @@ const isMatch = ({ order, state, code, recipients }: (typeof orders)[number], fi
   order.createdAt < (filter.until ?? Number.POSITIVE_INFINITY);
 
 test('a listing with any filter returns exactly the matching runs, newest first over all pages, and counts them', async () => {
-  const bench = await openQueueHarness();
-  const ledger = redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 90 });
+  const harness = await openQueueHarness();
+  const ledger = redisLedger(harness.producer, { prefix: `${harness.prefix}:`, ttlDays: 90 });
   try {
     for (const { order, state, code, recipients } of orders) {
-      await bench.runs.open(order);
+      await harness.runs.open(order);
       const { id: run, org, report } = order;
       const error = code === undefined ? null : { code: code as 'api.timeout', message: 'No.' };
-      await bench.runs.update(run, { ...(state === 'queued' ? {} : { state }), error });
+      await harness.runs.update(run, { ...(state === 'queued' ? {} : { state }), error });
       for (const recipient of recipients) {
         const id = deliveryId(run, '0-email', recipient);
         await ledger.open({ id, run, org, report, target: '0-email', recipient }, order.createdAt);
@@ -79,18 +79,18 @@ test('a listing with any filter returns exactly the matching runs, newest first 
         let next: string | null = null;
         do {
           const after = next === null ? undefined : parseRunCursor(next);
-          const page = await listRunPage(bench.runs, { ...filter, after });
+          const page = await listRunPage(harness.runs, { ...filter, after });
           found.push(...page.runs);
           next = page.next;
         } while (next !== null);
         expect(found.map(({ id }) => id)).toEqual(expected.sort(newestFirst).map(({ id }) => id));
-        const counted = await bench.runs.listAndCount(filter, 100);
+        const counted = await harness.runs.listAndCount(filter, 100);
         expect(counted.total).toBe(Math.min(100, expected.length));
         expect(counted.runs.map(({ id }) => id)).toEqual(expected.slice(0, filter.limit).map(({ id }) => id));
       }),
       cases(400),
     );
   } finally {
-    await bench.close();
+    await harness.close();
   }
 });

@@ -7,39 +7,39 @@ import { RUN_STATES, type RunFilter, type RunState } from '../../../src/run/run-
 import { anOrder, openQueueHarness, type QueueHarness, recordingLog } from '../../support/queue-harness.ts';
 
 describe('the run store', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   beforeAll(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   it('opens a slot once and returns the first record to the second caller', async () => {
     const order = anOrder();
-    const first = await bench.runs.open(order);
-    const second = await bench.runs.open({ ...order, createdAt: order.createdAt + 1 });
+    const first = await harness.runs.open(order);
+    const second = await harness.runs.open({ ...order, createdAt: order.createdAt + 1 });
     expect(first.opened).toBe(true);
     expect(first.record).toMatchObject({ ...order, state: 'queued', startedAt: null, error: null, files: [] });
     expect(second).toEqual({ opened: false, record: first.record });
-    expect(await bench.runs.get(order.id)).toEqual(first.record);
+    expect(await harness.runs.get(order.id)).toEqual(first.record);
   });
 
   it('returns nothing for a run that was never opened, and refuses to update it', async () => {
-    expect(await bench.runs.get('0'.repeat(32))).toBeUndefined();
-    await expect(bench.runs.update('0'.repeat(32), { state: 'running' })).rejects.toMatchObject({
+    expect(await harness.runs.get('0'.repeat(32))).toBeUndefined();
+    await expect(harness.runs.update('0'.repeat(32), { state: 'running' })).rejects.toMatchObject({
       code: 'run.not_found',
     });
   });
 
   it('updates only the given fields', async () => {
     const order = anOrder();
-    await bench.runs.open(order);
-    await bench.runs.update(order.id, { state: 'running', startedAt: 5, calls: { planned: 3, made: 1, saved: 0 } });
-    await bench.runs.update(order.id, {
+    await harness.runs.open(order);
+    await harness.runs.update(order.id, { state: 'running', startedAt: 5, calls: { planned: 3, made: 1, saved: 0 } });
+    await harness.runs.update(order.id, {
       state: 'failed',
       finishedAt: 9,
       error: { code: 'api.timeout', message: 'Too late.', next: 'Wait.' },
     });
-    expect(await bench.runs.get(order.id)).toEqual({
+    expect(await harness.runs.get(order.id)).toEqual({
       ...order,
       state: 'failed',
       startedAt: 5,
@@ -63,10 +63,10 @@ describe('the run store', () => {
     'never reopens a run that is %s by an update',
     async (state) => {
       const order = anOrder();
-      await bench.runs.open(order);
-      await bench.runs.update(order.id, { state, finishedAt: 1 });
-      await bench.runs.update(order.id, { state: 'running', finishedAt: null });
-      expect(await bench.runs.get(order.id)).toMatchObject({ state, finishedAt: 1 });
+      await harness.runs.open(order);
+      await harness.runs.update(order.id, { state, finishedAt: 1 });
+      await harness.runs.update(order.id, { state: 'running', finishedAt: null });
+      expect(await harness.runs.get(order.id)).toMatchObject({ state, finishedAt: 1 });
     },
   );
 
@@ -154,10 +154,10 @@ describe('the run store', () => {
 
   it('leaves unreadable records out of listings and logs them; a direct read fails', async () => {
     const log = recordingLog();
-    const store = redisRunStore(bench.producer, { prefix: bench.prefix, keepDays: 90, log });
+    const store = redisRunStore(harness.producer, { prefix: harness.prefix, keepDays: 90, log });
     const [good, bad] = [anOrder({ org: 'corrupt' }), anOrder({ org: 'corrupt' })];
     for (const order of [good, bad]) await store.open(order);
-    await bench.producer.hset(redisKeys(bench.prefix).record(bad.id), 'calls', '{"planned":"many"}');
+    await harness.producer.hset(redisKeys(harness.prefix).record(bad.id), 'calls', '{"planned":"many"}');
     expect((await store.list({ org: 'corrupt', limit: 10 })).map(({ id }) => id)).toEqual([good.id]);
     expect(log.lines).toEqual([expect.objectContaining({ run: bad.id, level: 'error' })]);
     await expect(store.get(bad.id)).rejects.toMatchObject({ code: 'run.unreadable' });
@@ -223,7 +223,7 @@ describe('the run store', () => {
   });
 
   it('refuses to keep runs for less time than slots can be caught up', () => {
-    expect(() => redisRunStore(bench.producer, { prefix: bench.prefix, keepDays: 31 })).toThrow(
+    expect(() => redisRunStore(harness.producer, { prefix: harness.prefix, keepDays: 31 })).toThrow(
       expect.objectContaining({ code: 'config.invalid', got: '31 days' }),
     );
   });

@@ -17,11 +17,11 @@ import { openRowAsBefore, openRunAsBefore } from '../../support/older-writers.ts
 import { anOrder, openQueueHarness, type QueueHarness, randomPrefix } from '../../support/queue-harness.ts';
 
 const KEEP_DAYS = 90;
-let bench: QueueHarness;
+let queueHarness: QueueHarness;
 beforeAll(async () => {
-  bench = await openQueueHarness();
+  queueHarness = await openQueueHarness();
 });
-afterAll(() => bench.close());
+afterAll(() => queueHarness.close());
 
 /** Runs, ledger and index under their own prefix. */
 async function deployment(prefix = randomPrefix()) {

@@ -18,29 +18,29 @@ import {
 const MINUTE = 60_000;
 
 describe('schedules', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let log: ReturnType<typeof recordingLog>;
   const closers: (() => unknown)[] = [];
   beforeEach(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
     log = recordingLog();
   });
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
-    await bench.close();
+    await harness.close();
   });
   const open = (clock = systemClock) => {
-    const all = jobSchedulers(bench.producer, { prefix: bench.prefix, clock, log });
+    const all = jobSchedulers(harness.producer, { prefix: harness.prefix, clock, log });
     closers.push(() => all.close());
     return all;
   };
-  const repeat = () => `${bench.prefix}:bull:ticks:repeat`;
+  const repeat = () => `${harness.prefix}:bull:ticks:repeat`;
   /** The next tick of each timetable, ascending. */
   const ticks = async () =>
-    (await bench.producer.zrangebyscore(repeat(), '-inf', '+inf', 'WITHSCORES'))
+    (await harness.producer.zrangebyscore(repeat(), '-inf', '+inf', 'WITHSCORES'))
       .filter((_, index) => index % 2 === 1)
       .map((at) => new Date(Number(at)).toISOString().slice(4));
-  const names = () => bench.producer.zrangebyscore(repeat(), '-inf', '+inf');
+  const names = () => harness.producer.zrangebyscore(repeat(), '-inf', '+inf');
   const yearly = (report: string, cron = '0 0 1 1 *') => reportDefinition(report, { cron, timezone: 'UTC' });
 
   it('register each timetable once, in its own time zone', async () => {
@@ -81,10 +81,10 @@ describe('schedules', () => {
     const all = open();
     await all.sync([yearly('a'), yearly('b', '0 0 1 3 *')]);
     const [name] = await names();
-    const before = await bench.producer.hgetall(`${repeat()}:${name}`);
+    const before = await harness.producer.hgetall(`${repeat()}:${name}`);
     expect(before).toHaveProperty('pattern');
     expect(await all.sync([yearly('a'), yearly('b', '0 0 1 3 *')])).toEqual({ registered: 0, removed: 0, repaired: 0 });
-    expect(await bench.producer.hgetall(`${repeat()}:${name}`)).toEqual(before);
+    expect(await harness.producer.hgetall(`${repeat()}:${name}`)).toEqual(before);
     expect(await all.sync([yearly('a', '0 0 1 2 *')])).toEqual({ registered: 1, removed: 2, repaired: 0 });
     expect(await ticks()).toEqual(['-02-01T00:00:00.000Z']);
     expect(await open().sync([])).toEqual({ registered: 0, removed: 1, repaired: 0 });
@@ -95,15 +95,15 @@ describe('schedules', () => {
     const all = open();
     const reports = [yearly('a'), yearly('b', '0 0 1 3 *')];
     await all.sync(reports);
-    const sent = vi.spyOn(bench.producer, 'sendCommand');
+    const sent = vi.spyOn(harness.producer, 'sendCommand');
     await all.sync(reports);
     expect(sent.mock.calls.map(([{ name }]) => name).sort()).toEqual(['zcard', 'zcount']);
   });
 
   it('are registered again and counted after they were lost or stopped ticking', async () => {
     const repairs: number[] = [];
-    const all = jobSchedulers(bench.producer, {
-      prefix: bench.prefix,
+    const all = jobSchedulers(harness.producer, {
+      prefix: harness.prefix,
       clock: systemClock,
       log,
       observe: (repaired) => repairs.push(repaired),
@@ -113,8 +113,8 @@ describe('schedules', () => {
     await all.sync(reports);
     const [lost = '', stuck = ''] = await names();
     const before = await ticks();
-    await bench.producer.zrem(repeat(), lost);
-    await bench.producer.zadd(repeat(), Date.now() - 3 * MINUTE, stuck);
+    await harness.producer.zrem(repeat(), lost);
+    await harness.producer.zadd(repeat(), Date.now() - 3 * MINUTE, stuck);
     expect(await all.sync(reports)).toEqual({ registered: 0, removed: 0, repaired: 2 });
     expect(await ticks()).toEqual(before);
     expect(repairs).toEqual([2]);
@@ -124,29 +124,33 @@ describe('schedules', () => {
   it('wake the process once for each tick', async () => {
     const all = open();
     const ticked = deferred();
-    const listener = startTickWorker(bench.worker, { prefix: bench.prefix, log, onTick: async () => ticked.tell() });
+    const listener = startTickWorker(harness.worker, {
+      prefix: harness.prefix,
+      log,
+      onTick: async () => ticked.tell(),
+    });
     closers.push(() => listener.close());
     await listener.ready();
     await all.sync([yearly('a')]);
     // Makes the delayed tick due now.
-    const [id] = await bench.producer.zrangebyscore(`${bench.prefix}:bull:ticks:delayed`, '-inf', '+inf');
-    await bench.producer.zadd(`${bench.prefix}:bull:ticks:delayed`, 1, id ?? '');
-    await bench.producer.zadd(`${bench.prefix}:bull:ticks:marker`, 0, '0');
+    const [id] = await harness.producer.zrangebyscore(`${harness.prefix}:bull:ticks:delayed`, '-inf', '+inf');
+    await harness.producer.zadd(`${harness.prefix}:bull:ticks:delayed`, 1, id ?? '');
+    await harness.producer.zadd(`${harness.prefix}:bull:ticks:marker`, 0, '0');
     await ticked.promise;
   });
 
   it('lose no slot when they are registered again after an outage', async () => {
     // Everything stops before the slot. Ten minutes after it, five processes start at once, some with a changed file.
     const clock = manualClock(Date.parse('2026-11-16T00:59:00Z'));
-    const cursors = redisScheduleCursors(bench.producer, bench);
+    const cursors = redisScheduleCursors(harness.producer, harness);
     const report = reportDefinition('nightly', { cron: '0 1 * * *', timezone: 'UTC' });
     await open(clock).sync([report]);
-    await openDueSlots([report], { cursors, trigger: bench.trigger, runs: bench.runs, clock, log });
+    await openDueSlots([report], { cursors, trigger: harness.trigger, runs: harness.runs, clock, log });
     const [name = ''] = await names();
-    await bench.producer.zadd(repeat(), Date.parse('2026-11-16T01:00:00Z'), name);
+    await harness.producer.zadd(repeat(), Date.parse('2026-11-16T01:00:00Z'), name);
     clock.set(Date.parse('2026-11-16T01:10:00Z'));
     const changed = reportDefinition('nightly', { cron: '0 1 * * 0-6', timezone: 'UTC' });
-    const processes = await Promise.all(Array.from({ length: 5 }, () => openQueueHarness(clock, bench.prefix)));
+    const processes = await Promise.all(Array.from({ length: 5 }, () => openQueueHarness(clock, harness.prefix)));
     await Promise.all(
       processes.map(async (one, n) => {
         const all = jobSchedulers(one.producer, { prefix: one.prefix, clock, log });
@@ -162,7 +166,7 @@ describe('schedules', () => {
         await all.close();
       }),
     );
-    expect((await bench.runs.list({ limit: 10 })).map((record) => record.slot)).toEqual(['2026-11-16T01:00:00.000Z']);
+    expect((await harness.runs.list({ limit: 10 })).map((record) => record.slot)).toEqual(['2026-11-16T01:00:00.000Z']);
     for (const one of processes) await one.close();
   });
 });

@@ -75,26 +75,26 @@ describe('the catch-up decision', () => {
 });
 
 describe('due slots', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let clock: ManualClock;
   let log: ReturnType<typeof recordingLog>;
   beforeEach(async () => {
     clock = manualClock(at('2026-11-16T06:30:00Z'));
     log = recordingLog();
-    bench = await openQueueHarness(clock);
+    harness = await openQueueHarness(clock);
   });
-  afterEach(() => bench.close());
+  afterEach(() => harness.close());
 
   const ports = (): DueSlotPorts => ({
-    cursors: redisScheduleCursors(bench.producer, bench),
-    trigger: bench.trigger,
-    runs: bench.runs,
+    cursors: redisScheduleCursors(harness.producer, harness),
+    trigger: harness.trigger,
+    runs: harness.runs,
     clock,
     log,
   });
   const look = (...reports: FrozenDefinition[]) => openDueSlots(reports, ports());
   const made = async (filter: { readonly report?: string } = {}) =>
-    (await bench.runs.list({ ...filter, limit: 1_000 })).filter(({ state }) => state !== 'skipped');
+    (await harness.runs.list({ ...filter, limit: 1_000 })).filter(({ state }) => state !== 'skipped');
   const slots = async () => (await made()).map((record) => record.slot).sort();
   /** Mondays at 08:00 in Zurich: 07:00Z in winter. */
   const weekly = reportDefinition('weekly', { cron: '0 8 * * MON' });
@@ -119,7 +119,7 @@ describe('due slots', () => {
       clock.advance(ms);
       expect(await look(weekly)).toMatchObject({ opened: 0 });
     }
-    const [record] = await bench.runs.list({ limit: 2 });
+    const [record] = await harness.runs.list({ limit: 2 });
     expect(record).toMatchObject({
       slot: '2026-11-16T07:00:00.000Z',
       trigger: 'schedule',
@@ -143,7 +143,7 @@ describe('due slots', () => {
         .map(({ count }) => count)
         .sort(),
     ).toEqual([3, 4]);
-    expect(await bench.producer.hgetall(`${bench.prefix}:skipped`)).toEqual({
+    expect(await harness.producer.hgetall(`${harness.prefix}:skipped`)).toEqual({
       'acme/hourly-skip': '4',
       'acme/hourly-latest': '3',
     });
@@ -160,14 +160,14 @@ describe('due slots', () => {
   });
 
   it('are opened once, and skipped ones counted once, by processes that look at the same time', async () => {
-    const others = [await openQueueHarness(clock, bench.prefix), await openQueueHarness(clock, bench.prefix)];
+    const others = [await openQueueHarness(clock, harness.prefix), await openQueueHarness(clock, harness.prefix)];
     const reports = Array.from({ length: 20 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'latest' }),
     );
     await look(...reports);
     clock.set(at('2026-11-16T09:30:00Z'));
     const ends = await Promise.all(
-      [bench, ...others].map((one) =>
+      [harness, ...others].map((one) =>
         openDueSlots(reports, {
           cursors: redisScheduleCursors(one.producer, one),
           trigger: one.trigger,
@@ -249,10 +249,10 @@ describe('due slots', () => {
     ];
     await look(broken, sound);
     clock.set(at('2026-11-16T07:00:00Z'));
-    const cursors = redisScheduleCursors(bench.producer, bench);
-    const failing = (request: Parameters<typeof bench.trigger>[0]) =>
-      request.definition.report === 'broken' ? Promise.reject(new Error('no')) : bench.trigger(request);
-    expect(await openDueSlots([broken, sound], { cursors, trigger: failing, runs: bench.runs, clock, log })).toEqual({
+    const cursors = redisScheduleCursors(harness.producer, harness);
+    const failing = (request: Parameters<typeof harness.trigger>[0]) =>
+      request.definition.report === 'broken' ? Promise.reject(new Error('no')) : harness.trigger(request);
+    expect(await openDueSlots([broken, sound], { cursors, trigger: failing, runs: harness.runs, clock, log })).toEqual({
       opened: 1,
       skipped: 0,
       failed: 1,
@@ -269,7 +269,7 @@ describe('due slots', () => {
       reportDefinition('sound', { cron: '0 7 * * *', timezone: 'UTC' }),
     ];
     await look(broken, sound);
-    for (const cursor of cursorNames(broken)) await bench.producer.hset(`${bench.prefix}:cursors`, cursor, 'odd');
+    for (const cursor of cursorNames(broken)) await harness.producer.hset(`${harness.prefix}:cursors`, cursor, 'odd');
     clock.set(at('2026-11-16T07:00:00Z'));
     expect(await look(broken, sound)).toEqual({ opened: 1, skipped: 0, failed: 0 });
     expect(log.lines).toContainEqual(
@@ -281,7 +281,7 @@ describe('due slots', () => {
 
   it('are not looked for in reports without a schedule', async () => {
     expect(await look(reportDefinition('manual'))).toEqual({ opened: 0, skipped: 0, failed: 0 });
-    expect(await bench.producer.exists(`${bench.prefix}:cursors`)).toBe(0);
+    expect(await harness.producer.exists(`${harness.prefix}:cursors`)).toBe(0);
   });
 
   it('are caught up as far back as catch_up_window says', async () => {
@@ -299,7 +299,8 @@ describe('due slots', () => {
     clock.set(at('2026-11-16T07:00:00Z'));
     await look(spread);
     const [record] = await made();
-    const delayOf = async (id = '') => Number(await bench.producer.hget(`${bench.prefix}:bull:runs:${id}`, 'delay'));
+    const delayOf = async (id = '') =>
+      Number(await harness.producer.hget(`${harness.prefix}:bull:runs:${id}`, 'delay'));
     const delay = jitterMs('acme', 'spread', clock.now(), { jitter: 3600 });
     expect(record).toMatchObject({ slot: '2026-11-16T07:00:00.000Z', state: 'queued' });
     expect(await delayOf(record?.id)).toBe(delay);
@@ -315,12 +316,12 @@ describe('due slots', () => {
     await look(...reports);
     clock.set(at('2026-11-16T09:30:00Z'));
     await Promise.all([look(...reports), look(...reports)]);
-    const told = (await bench.runs.list({ limit: 10 })).map(({ report, slot, state, error, finishedAt }) => [
+    const reported = (await harness.runs.list({ limit: 10 })).map(({ report, slot, state, error, finishedAt }) => [
       `${report} ${slot.slice(11, 16)} ${state}`,
       error?.got,
       finishedAt,
     ]);
-    expect(told.sort()).toEqual([
+    expect(reported.sort()).toEqual([
       ['hourly-latest 07:00 skipped', 'superseded', clock.now()],
       ['hourly-latest 08:00 skipped', 'superseded', clock.now()],
       ['hourly-latest 09:00 queued', undefined, null],
@@ -328,8 +329,8 @@ describe('due slots', () => {
       ['hourly-skip 08:00 skipped', 'catch_up', clock.now()],
       ['hourly-skip 09:00 skipped', 'catch_up', clock.now()],
     ]);
-    expect(await bench.runs.unfinished(clock.now() + 1, 10)).toHaveLength(1);
-    expect(await bench.producer.hgetall(`${bench.prefix}:skipped`)).toEqual({
+    expect(await harness.runs.unfinished(clock.now() + 1, 10)).toHaveLength(1);
+    expect(await harness.producer.hgetall(`${harness.prefix}:skipped`)).toEqual({
       'acme/hourly-skip': '3',
       'acme/hourly-latest': '2',
     });
@@ -342,12 +343,12 @@ describe('due slots', () => {
     const { opened, skipped } = await look(often);
     // Slots of the last five minutes are on time.
     expect([opened, skipped]).toEqual([6, 2 * 24 * 60 - 6]);
-    const records = (await bench.runs.list({ limit: 1_000 })).filter(({ state }) => state === 'skipped');
+    const records = (await harness.runs.list({ limit: 1_000 })).filter(({ state }) => state === 'skipped');
     expect(records).toHaveLength(100);
     const [oldest, ...others] = records.sort((a, b) => a.slot.localeCompare(b.slot));
     expect(oldest?.error?.message).toContain(`${skipped - 100} before it, from 2026-11-16T06:31:00.000Z to`);
     for (const { error } of others) expect(error?.message).not.toContain('before it');
-    expect(await bench.producer.hget(`${bench.prefix}:skipped`, 'acme/often')).toBe(String(skipped));
+    expect(await harness.producer.hget(`${harness.prefix}:skipped`, 'acme/often')).toBe(String(skipped));
   });
 
   it('of several schedules at the same instant are one slot, and each schedule has its own catch_up', async () => {
@@ -359,7 +360,7 @@ describe('due slots', () => {
     clock.set(at('2026-11-16T10:30:00Z'));
     expect(await look(both)).toEqual({ opened: 2, skipped: 2, failed: 0 });
     expect(await slots()).toEqual(['2026-11-16T08:00:00.000Z', '2026-11-16T09:00:00.000Z']);
-    expect(await bench.producer.hlen(`${bench.prefix}:cursors`)).toBe(2);
+    expect(await harness.producer.hlen(`${harness.prefix}:cursors`)).toBe(2);
   });
 
   it('of a paused report are skipped once they are too old', async () => {
@@ -373,7 +374,7 @@ describe('due slots', () => {
     expect(await paused()).toEqual({ opened: 0, skipped: 2, failed: 0 });
     expect(await paused()).toEqual({ opened: 0, skipped: 0, failed: 0 });
     expect(await look(daily)).toEqual({ opened: 3, skipped: 0, failed: 0 });
-    const skipped = (await bench.runs.list({ limit: 10 })).filter(({ state }) => state === 'skipped');
+    const skipped = (await harness.runs.list({ limit: 10 })).filter(({ state }) => state === 'skipped');
     expect(skipped.map(({ slot, error }) => [slot.slice(0, 10), error?.got]).sort()).toEqual([
       ['2026-11-17', 'paused'],
       ['2026-11-18', 'paused'],
@@ -418,7 +419,7 @@ describe('due slots', () => {
     const remembering = () => openDueSlots([weekly], ports(), memory);
     await remembering();
     await remembering();
-    const { producer, prefix } = bench;
+    const { producer, prefix } = harness;
     const forget = async () => {
       const keys = await producer.keys(`${prefix}*`);
       if (keys.length > 0) await producer.del(...keys);

@@ -29,7 +29,7 @@ const START = Date.parse('2026-11-16T07:00:00Z');
 const OLD = '0'.repeat(16);
 const NEW = '1'.repeat(16);
 
-let bench: QueueHarness;
+let harness: QueueHarness;
 let clock: ManualClock;
 let log: ReturnType<typeof recordingLog>;
 let pauses: Pauses;
@@ -38,11 +38,11 @@ let keys: Map<string, string>;
 beforeEach(async () => {
   clock = manualClock(START);
   log = recordingLog();
-  bench = await openQueueHarness(clock);
-  pauses = redisPauses(bench.producer, bench);
+  harness = await openQueueHarness(clock);
+  pauses = redisPauses(harness.producer, harness);
   keys = new Map([['acme', OLD]]);
 });
-afterEach(() => bench.close());
+afterEach(() => harness.close());
 
 const keyOf = async (org: string) => keys.get(org);
 const aPause = (change: Partial<Pause> = {}): Pause => ({
@@ -67,7 +67,7 @@ describe('a stored pause', () => {
   it('reads back as written, in every process', async () => {
     await pauses.put(aPause());
     await pauses.put(aPause({ org: 'aardvark', key: NEW }));
-    const other = await openQueueHarness(clock, bench.prefix);
+    const other = await openQueueHarness(clock, harness.prefix);
     expect(await redisPauses(other.worker, other).list()).toEqual([aPause({ org: 'aardvark', key: NEW }), aPause()]);
     other.worker.disconnect();
     other.producer.disconnect();
@@ -91,12 +91,12 @@ describe('a stored pause', () => {
   });
 
   it('has no effect if it cannot be read, and can be replaced', async () => {
-    const name = `${bench.prefix}:pauses`;
-    await bench.producer.hset(name, 'acme', 'not json', 'other', '{"org":"other"}');
+    const name = `${harness.prefix}:pauses`;
+    await harness.producer.hset(name, 'acme', 'not json', 'other', '{"org":"other"}');
     expect(await pauses.list()).toEqual([]);
     expect(await pauses.put(aPause())).toEqual(aPause());
     await pauses.lift({ org: 'other', report: null }, 'eva', 'w');
-    expect(await bench.producer.hkeys(name)).toEqual(['acme']);
+    expect(await harness.producer.hkeys(name)).toEqual(['acme']);
   });
 });
 
@@ -182,15 +182,15 @@ describe('Docket’s own pause', () => {
 describe('due slots in a pause', () => {
   const look = (...reports: FrozenDefinition[]) =>
     openDueSlots(reports, {
-      cursors: redisScheduleCursors(bench.producer, bench),
-      trigger: bench.trigger,
-      runs: bench.runs,
+      cursors: redisScheduleCursors(harness.producer, harness),
+      trigger: harness.trigger,
+      runs: harness.runs,
       paused: () => activePauses({ pauses, keyOf, log }),
       clock,
       log,
     });
   const opened = async (report: string) =>
-    (await bench.runs.list({ org: 'acme', report, limit: 100 }))
+    (await harness.runs.list({ org: 'acme', report, limit: 100 }))
       .filter(({ state }) => state !== 'skipped')
       .map(({ slot }) => slot.slice(11, 16))
       .sort();
@@ -205,7 +205,7 @@ describe('due slots in a pause', () => {
       clock.advance(HOUR);
       expect(await look(...reports)).toEqual({ opened: 1, skipped: 0, failed: 0 });
     }
-    expect(await bench.producer.exists(`${bench.prefix}:skipped`)).toBe(0);
+    expect(await harness.producer.exists(`${harness.prefix}:skipped`)).toBe(0);
 
     await lift();
     // skip opens none of the three slots, latest the last one, all every one. The others are counted and logged.
@@ -213,9 +213,12 @@ describe('due slots in a pause', () => {
     expect(await opened('skip')).toEqual([]);
     expect(await opened('latest')).toEqual(['09:30']);
     expect(await opened('all')).toEqual(['07:30', '08:30', '09:30']);
-    expect(await bench.producer.hgetall(`${bench.prefix}:skipped`)).toEqual({ 'acme/skip': '3', 'acme/latest': '2' });
-    const told = log.lines.filter(({ message }) => message.startsWith('Slots were skipped'));
-    expect(told.map(({ report, count }) => `${report} ${count}`).sort()).toEqual(['latest 2', 'skip 3']);
+    expect(await harness.producer.hgetall(`${harness.prefix}:skipped`)).toEqual({
+      'acme/skip': '3',
+      'acme/latest': '2',
+    });
+    const reported = log.lines.filter(({ message }) => message.startsWith('Slots were skipped'));
+    expect(reported.map(({ report, count }) => `${report} ${count}`).sort()).toEqual(['latest 2', 'skip 3']);
   });
 
   it('of one paused report wait, while the others of its organization are opened', async () => {
@@ -253,7 +256,7 @@ describe('due slots in a pause', () => {
 });
 
 describe('an attempt', () => {
-  const asked = anOrder({ slot: 'trigger:x', trigger: 'on_demand', priority: 'on_demand' });
+  const requested = anOrder({ slot: 'trigger:x', trigger: 'on_demand', priority: 'on_demand' });
   const result: RunResult = { state: 'done', folder: '/', files: [], calls: [], incomplete: [], receipts: [] };
   const refusal = (code: ErrorCode = 'api.unauthorized') =>
     fail(
@@ -275,7 +278,7 @@ describe('an attempt', () => {
   const ports = (change: Partial<PauseEnforcementPorts> = {}): PauseEnforcementPorts => ({
     pauses,
     keyOf,
-    runs: bench.runs,
+    runs: harness.runs,
     paused: activePauses({ pauses, keyOf, log }),
     frozenOf: async () => reportDefinition(),
     isPublished: async () => false,
@@ -310,7 +313,7 @@ describe('an attempt', () => {
     return { tries, ...ended };
   };
   const opened = async (order: RunOrder) => {
-    await bench.runs.open(order);
+    await harness.runs.open(order);
     return order;
   };
 
@@ -355,10 +358,10 @@ describe('an attempt', () => {
   it('in a pause snoozes without a call, and the run’s time starts again', async () => {
     await pauses.put(aPause());
     const order = await opened(anOrder());
-    await bench.runs.update(order.id, { state: 'running', startedAt: START });
+    await harness.runs.update(order.id, { state: 'running', startedAt: START });
     const ended = await attempt(order, done(result));
     expect(ended).toMatchObject({ tries: 0, kind: 'snooze', until: START + MINUTE });
-    expect(await bench.runs.get(order.id)).toMatchObject({ startedAt: null });
+    expect(await harness.runs.get(order.id)).toMatchObject({ startedAt: null });
     await lift();
     expect(await attempt(order, done(result))).toMatchObject({ tries: 1, kind: 'done' });
   });
@@ -407,7 +410,7 @@ describe('an attempt', () => {
 
   it('on demand is executed in a pause, and its refusal changes no pause', async () => {
     await pauses.put(aPause());
-    expect(await attempt(asked, refusal())).toMatchObject({ tries: 1, kind: 'fail' });
+    expect(await attempt(requested, refusal())).toMatchObject({ tries: 1, kind: 'fail' });
     expect(await pauses.list()).toEqual([aPause()]);
     expect(log.lines).toEqual([]);
   });
@@ -415,10 +418,10 @@ describe('an attempt', () => {
   it('on demand lifts the pause if the service responded and the run succeeded', async () => {
     await pauses.put(aPause());
     // Stored responses prove nothing, nor does a response to a run that then failed.
-    await attempt(asked, done(result), { events: [answer(true)] });
-    await attempt(asked, refusal('api.refused'), { events: [answer()] });
+    await attempt(requested, done(result), { events: [answer(true)] });
+    await attempt(requested, refusal('api.refused'), { events: [answer()] });
     expect(await pauses.list()).toHaveLength(1);
-    await attempt(asked, done(result), { events: [answer(true), answer()] });
+    await attempt(requested, done(result), { events: [answer(true), answer()] });
     expect(await pauses.list()).toEqual([]);
     expect(messages()).toEqual(['Pause of the organization lifted']);
   });
@@ -432,14 +435,14 @@ describe('an attempt', () => {
       why: `the scheduled runs of acme/weekly are paused by ben since ${new Date(START).toISOString()}`,
     });
     expect(await attempt(anOrder({ report: 'daily' }), done(result))).toMatchObject({ tries: 1 });
-    expect(await attempt(asked, done(result), { events: [answer()] })).toMatchObject({ tries: 1, kind: 'done' });
+    expect(await attempt(requested, done(result), { events: [answer()] })).toMatchObject({ tries: 1, kind: 'done' });
     expect(await pauses.list()).toEqual([byHand('weekly')]);
   });
 
   it('that began before a pause does not lift it', async () => {
     const context = { signal: new AbortController().signal, observe: () => {}, attempt: 1, lastAttempt: false };
     const during = (change: () => Promise<unknown>) =>
-      executeUnlessPaused(asked, context, ports(), async (_, { observe }) => {
+      executeUnlessPaused(requested, context, ports(), async (_, { observe }) => {
         observe(answer());
         await change();
         return { outcome: done(result), key: OLD };

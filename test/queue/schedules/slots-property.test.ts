@@ -83,11 +83,11 @@ function specified(report: FrozenDefinition, clocks: readonly number[], start: n
   return { opened: ascending(opened), skipped: ascending(skipped) };
 }
 
-let bench: QueueHarness;
+let harness: QueueHarness;
 beforeEach(async () => {
-  bench = await openQueueHarness(manualClock(START));
+  harness = await openQueueHarness(manualClock(START));
 });
-afterEach(() => bench.close());
+afterEach(() => harness.close());
 
 it('opens each slot that the specification opens once, and records each other slot as skipped once', async () => {
   let count = 0;
@@ -114,13 +114,13 @@ it('opens each slot that the specification opens once, and records each other sl
         let real = START + from;
         const runs = fake<RedisRunStore>({
           skip: async (...args) => {
-            const first = await bench.runs.skip(...args);
+            const first = await harness.runs.skip(...args);
             if (first) skipped.push(Date.parse(args[0].slot));
             return first;
           },
         });
         const trigger = async (request: TriggerRequest) => {
-          const run = await bench.trigger(request);
+          const run = await harness.trigger(request);
           if (run.opened && 'scheduled' in request.slot) opened.push(request.slot.scheduled);
           return run;
         };
@@ -128,7 +128,7 @@ it('opens each slot that the specification opens once, and records each other sl
           openDueSlots(
             [report],
             {
-              cursors: redisScheduleCursors(bench.producer, bench),
+              cursors: redisScheduleCursors(harness.producer, harness),
               trigger,
               runs,
               clock: manualClock(now),
@@ -154,13 +154,13 @@ it('opens each slot that the specification opens once, and records each other sl
         expect(opened.sort((a, b) => a - b)).toEqual(wanted.opened);
         // Of very many skipped slots, a hundred have a record. The oldest one has the count of all.
         const { org, report: id } = report.definition;
-        const counted = Number((await bench.producer.hget(`${bench.prefix}:skipped`, `${org}/${id}`)) ?? 0);
+        const counted = Number((await harness.producer.hget(`${harness.prefix}:skipped`, `${org}/${id}`)) ?? 0);
         expect(counted).toBe(wanted.skipped.length);
         expect(new Set(skipped).size).toBe(skipped.length);
         for (const slot of skipped) expect(wanted.skipped).toContain(slot);
         if (wanted.skipped.length <= 100) expect(skipped.sort((a, b) => a - b)).toEqual(wanted.skipped);
         for (const slot of opened) {
-          const record = await bench.runs.get(runId(org, id, new Date(slot).toISOString()));
+          const record = await harness.runs.get(runId(org, id, new Date(slot).toISOString()));
           expect(record?.state).toBe('queued');
         }
       },

@@ -103,7 +103,7 @@ describe('the body of a report’s e-mail', () => {
   });
 
   it('repeats no note about the weeks that are cut off', async () => {
-    const unlike = { reason: 'weekdays', kinds: [], first: false, last: false, others: true } as const;
+    const notComparable = { reason: 'weekdays', kinds: [], first: false, last: false, others: true } as const;
     const cut = table({
       ...onboarding,
       granularity: 'week',
@@ -111,7 +111,7 @@ describe('the body of a report’s e-mail', () => {
       notes: [
         {
           code: 'unlike',
-          message: { id: 'unlike_rows', of: { granularity: 'week', reasons: [unlike] } },
+          message: { id: 'unlike_rows', of: { granularity: 'week', reasons: [notComparable] } },
           incomplete: false,
         },
       ],

@@ -277,13 +277,13 @@ describe('the e-mail of a report', () => {
   it('shows the totals of a section with a single row only when they differ from the row', async () => {
     const comparisons = [WEEK_BEFORE];
     const rows = [row({ 'alerts.open': 5 }, { compare: previous({ 'alerts.open': 4 }) })];
-    const told = async (totals: NonNullable<Table['totals']>) =>
+    const report = async (totals: NonNullable<Table['totals']>) =>
       readHtmlTables((await mail(dataset([alerts('PEP', 5, { comparisons, rows, totals })]))).html)[0];
-    expect(await told({ values: { 'alerts.open': 5 }, compare: previous({ 'alerts.open': 8 }) })).toEqual([
+    expect(await report({ values: { 'alerts.open': 5 }, compare: previous({ 'alerts.open': 8 }) })).toEqual([
       ['Metric', 'Value', 'Change', 'Total', 'Change'],
       ['Open alerts', '5', '+25%', '5', '-38%'],
     ]);
-    expect(await told({ values: { 'alerts.open': 5 }, compare: previous({ 'alerts.open': 4 }) })).toHaveLength(2);
+    expect(await report({ values: { 'alerts.open': 5 }, compare: previous({ 'alerts.open': 4 }) })).toHaveLength(2);
   });
 
   it('says where headline figures without a tile are', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Quantity } from '../../../src/render/figures/quantity.ts';
-import { changeOf } from '../../../src/render/figures/quantity.ts';
+import { computeChange } from '../../../src/render/figures/quantity.ts';
 import { type ComparedFigure, showFigures } from '../../../src/render/figures/shown-change.ts';
 import { cases } from '../../support/fuzz.ts';
 
@@ -16,7 +16,7 @@ const UNITS: readonly (readonly [unit: string, quantity: Quantity])[] = [
 
 const shown = (unit: string, quantity: Quantity, value: number, before: number, more: Partial<ComparedFigure> = {}) => {
   const figures = showFigures({ value, compared: [before], quantity, unit, ...more }, 'en');
-  const change = figures.changeFrom(before, changeOf(unit, value, before));
+  const change = figures.changeFrom(before, computeChange(unit, value, before));
   return { value: figures.text, before: figures.textOf(before), ...change };
 };
 
@@ -144,7 +144,7 @@ describe('a change', () => {
 
   test('of more than 1,000% is a multiple in German', () => {
     const figures = showFigures({ value: 4_000, compared: [3], quantity: { kind: 'count' }, unit: 'count' }, 'de-CH');
-    expect(figures.changeFrom(3, changeOf('count', 4_000, 3)).text).toBe("1'333-mal so viele");
+    expect(figures.changeFrom(3, computeChange('count', 4_000, 3)).text).toBe("1'333-mal so viele");
   });
 
   test('in a long table is computed from unrounded figures', () => {

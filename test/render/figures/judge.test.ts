@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { Section } from '../../../src/definitions/schema/report-definition.ts';
 import type { SourcedTarget } from '../../../src/definitions/schema/targets.ts';
 import type { Judgement, Table } from '../../../src/fetch/dataset.ts';
-import { betterOf } from '../../../src/render/figures/better.ts';
+import { findBetter } from '../../../src/render/figures/better.ts';
 import { currentJudgements } from '../../../src/render/figures/current-statuses.ts';
-import { judgeDataset, statusOf } from '../../../src/render/figures/judge.ts';
+import { judgeDataset, judgeFigure } from '../../../src/render/figures/judge.ts';
 import { isWholePeriod } from '../../../src/render/figures/whole-period.ts';
 import {
   bucketColumn,
@@ -56,10 +56,10 @@ test.each([
 
 test('a figure equal to its target is on target, whichever direction is better', () => {
   const target = { target: 86_400, watch: 129_600 };
-  expect(statusOf(86_400, { better: 'lower', ...target })).toBe('on_target');
-  expect(statusOf(86_401, { better: 'lower', ...target })).toBe('watch');
-  expect(statusOf(129_601, { better: 'lower', ...target })).toBe('breached');
-  expect(statusOf(1, { better: 'lower', target: 0 })).toBe('breached');
+  expect(judgeFigure(86_400, { better: 'lower', ...target })).toBe('on_target');
+  expect(judgeFigure(86_401, { better: 'lower', ...target })).toBe('watch');
+  expect(judgeFigure(129_601, { better: 'lower', ...target })).toBe('breached');
+  expect(judgeFigure(1, { better: 'lower', target: 0 })).toBe('breached');
 });
 
 test('a status never improves as the figure gets worse', () => {
@@ -69,7 +69,9 @@ test('a status never improves as the figure gets worse', () => {
       const better = higher ? ('higher' as const) : ('lower' as const);
       const bounds = { better, target, watch: higher ? target - gap : target + gap };
       const [worse, fine] = (higher ? a < b : a > b) ? [a, b] : [b, a];
-      expect(order.indexOf(statusOf(worse, bounds))).toBeGreaterThanOrEqual(order.indexOf(statusOf(fine, bounds)));
+      expect(order.indexOf(judgeFigure(worse, bounds))).toBeGreaterThanOrEqual(
+        order.indexOf(judgeFigure(fine, bounds)),
+      );
     }),
   );
 });
@@ -240,8 +242,8 @@ test('a direction without a target colours changes and judges nothing', () => {
   const lower = entry({ metric: durationColumn.name, better: 'lower' });
   const judged = judge([onboarding], [lower]);
   expect(judged.judgements).toEqual([]);
-  expect(betterOf(judged, onboarding, durationColumn.name)).toBe('lower');
-  expect(betterOf(judged, onboarding, RATE)).toBeUndefined();
+  expect(findBetter(judged, onboarding, durationColumn.name)).toBe('lower');
+  expect(findBetter(judged, onboarding, RATE)).toBeUndefined();
 });
 
 test('without targets the dataset stays as it is', () => {

@@ -4,7 +4,7 @@ import type { Column, Dataset, Row, Table } from '../../../src/fetch/dataset.ts'
 import { renderEmail } from '../../../src/render/email/render-email.ts';
 import { viewColumns } from '../../../src/render/figures/columns.ts';
 import { formatValue, UNDEFINED_TEXT } from '../../../src/render/figures/format-value.ts';
-import { changeOf } from '../../../src/render/figures/quantity.ts';
+import { computeChange } from '../../../src/render/figures/quantity.ts';
 import { showFigures } from '../../../src/render/figures/shown-change.ts';
 import { escapeFormula } from '../../../src/render/formats/csv/csv-fields.ts';
 import {
@@ -176,7 +176,7 @@ async function checkMail(data: Dataset, from: Table): Promise<void> {
       const { quantity } = columns.find((column) => column.role === 'value' && column.source.name === name)!;
       const before = (compare?.previous_period?.values[name] ?? null) as number | null;
       const shown = showFigures({ value, compared: compared ? [before] : [], quantity, unit }, 'en');
-      return [shown.text, ...(compared ? [shown.changeFrom(before, changeOf(unit, value, before)).text] : [])];
+      return [shown.text, ...(compared ? [shown.changeFrom(before, computeChange(unit, value, before)).text] : [])];
     });
   const [, ...rows] = readHtmlTables(html)[0] ?? [];
   const expected = rowsOf(from).map((row) => [
@@ -229,7 +229,7 @@ const saidOf = (from: Table, of: Pick<Row, 'values' | 'compare'>): (number | nul
     const value = Number.isNaN(now) ? null : now;
     if (from.comparisons.length === 0) return [value];
     const before = of.compare?.previous_period?.values[name] ?? null;
-    return [value, before, changeOf(unit, value, before).value];
+    return [value, before, computeChange(unit, value, before).value];
   });
 
 /** Reads the figures of each metric in the workbook: those of the row, and those of the totals if they are shown. */

@@ -3,7 +3,7 @@ import type { Table } from '../../../src/fetch/dataset.ts';
 import { messagesFor } from '../../../src/i18n/messages.ts';
 import { formatZonedInstant } from '../../../src/render/figures/format-date.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
-import { paperOf } from '../../../src/render/pack/paper.ts';
+import { selectPaper } from '../../../src/render/pack/paper.ts';
 import {
   bucketColumn,
   countColumn,
@@ -263,6 +263,6 @@ describe('paper', () => {
     ['de', 'a4'],
     ['en', 'a4'],
   ])('for the locale %s is %s', (locale, paper) => {
-    expect(paperOf(locale)).toBe(paper);
+    expect(selectPaper(locale)).toBe(paper);
   });
 });

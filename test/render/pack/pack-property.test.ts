@@ -13,7 +13,7 @@ import type {
   Value,
 } from '../../../src/fetch/dataset.ts';
 import type { FilterDescription } from '../../../src/i18n/note.ts';
-import { UNLIKE_REASONS } from '../../../src/plan/like-for-like.ts';
+import { NOT_COMPARABLE_REASONS } from '../../../src/plan/like-for-like.ts';
 import { buildPack } from '../../../src/render/pack/build-pack.ts';
 import type { ComparedFigure, Pack, PackFigure, PackSection, Scorecard } from '../../../src/render/pack/pack.ts';
 import { bucketColumn, groupColumn, table } from '../../support/dataset.ts';
@@ -56,10 +56,10 @@ const metricValues = (columns: readonly Column[]): fc.Arbitrary<MetricValues> =>
     .map((values) => Object.fromEntries(columns.map(({ name }, index) => [name, values[index] ?? null])));
 
 /** Most figures are comparable. */
-const unlike = fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.constantFrom(...UNLIKE_REASONS));
+const mismatches = fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, fc.constantFrom(...NOT_COMPARABLE_REASONS));
 
 const comparisonsOf = (columns: readonly Column[], kinds: readonly (typeof KINDS)[number][]) =>
-  fc.tuple(...kinds.map(() => fc.tuple(metricValues(columns), unlike))).map(
+  fc.tuple(...kinds.map(() => fc.tuple(metricValues(columns), mismatches))).map(
     (found): Comparisons =>
       Object.fromEntries(
         kinds.map((kind, index) => {

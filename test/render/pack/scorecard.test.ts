@@ -141,11 +141,11 @@ describe('a scorecard', () => {
   it('shows no change of figures that are not comparable', () => {
     const table = kpis();
     const [first] = table.rows as readonly ReturnType<typeof row>[];
-    const unlike = {
+    const notComparable = {
       ...first!,
       compare: { previous_period: { values: { [countColumn.name]: 1000 }, unlike: 'length' as const } },
     };
-    const [compared] = rowOf(scorecardOf({ ...table, rows: [unlike] }), countColumn.name).compared;
+    const [compared] = rowOf(scorecardOf({ ...table, rows: [notComparable] }), countColumn.name).compared;
     expect(compared).toMatchObject({ value: 1000, change: { value: null, text: '–' }, direction: null });
   });
 

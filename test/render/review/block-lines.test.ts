@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseComment, spansText } from '../../../src/definitions/commentary/comment-text.ts';
-import { blockLines, partsOf, shortenLines } from '../../../src/render/pack/review/block-lines.ts';
+import { blockLines, shortenLines, splitParts } from '../../../src/render/pack/review/block-lines.ts';
 import { cases } from '../../support/fuzz.ts';
 
 const shortened = (text: string, characters: number, lines = 12) => {
@@ -40,7 +40,7 @@ describe('the beginning of a note', () => {
     fc.assert(
       fc.property(note, fc.integer({ min: 40, max: 120 }), (words, max) => {
         const spans = words.map((text, index) => ({ text, ...(index % 2 === 0 ? {} : { emphasis: 'em' as const }) }));
-        const parts = partsOf(spans, max);
+        const parts = splitParts(spans, max);
         for (const part of parts) expect(spansText(part).length).toBeLessThanOrEqual(max);
         expect(parts.map(spansText).join('').replace(/\s/g, '')).toBe(words.join('').replace(/\s/g, ''));
       }),

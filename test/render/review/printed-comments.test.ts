@@ -144,7 +144,7 @@ describe('a comment', () => {
     ['de-CH', 'Von Ihnen erbeten', 'Massnahmen', ['Beschluss', 'Massnahme', 'Maßnahme']],
   ] as const)(
     'in %s lists its decisions and actions separately in the e-mail, with and without an owner',
-    async (locale, asked, actions, words) => {
+    async (locale, requested, actions, words) => {
       const [decision, action, other] = words;
       const lines = [`${decision}: one more analyst.`, 'A calm month.', `${action} (MLRO, 30 Nov): close *July*.`];
       const data = { ...DATA, comments: [comment(null, [...lines, `${other}: look again.`].join('\n\n'))] };
@@ -158,7 +158,7 @@ describe('a comment', () => {
         [
           '',
           '  A calm month.',
-          asked,
+          requested,
           '  ▸ one more analyst.',
           actions,
           '  • MLRO, 30 Nov: close July.',
@@ -168,7 +168,7 @@ describe('a comment', () => {
       );
       const marks = [...html.matchAll(/<p class="by">([^<]*)<\/p>|<p dir="auto" class="item">(.*?)<\/p>/g)];
       expect(marks.map(([, heading, item]) => heading ?? item).slice(1)).toEqual([
-        asked,
+        requested,
         '▸ one more analyst.',
         actions,
         '• <b>MLRO, 30 Nov: </b>close <i>July</i>.',

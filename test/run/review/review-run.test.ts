@@ -100,7 +100,7 @@ describe('a run that waits for people', () => {
       { archive, ledger, reviews },
       {},
     );
-    ports = { ...(await inline.portsOf(settings)), render: renderText };
+    ports = { ...(await inline.buildRunPorts(settings)), render: renderText };
     close = () => inline.scope.close();
     order = createRunOrder({
       definition,
@@ -289,9 +289,9 @@ describe('a run that waits for people', () => {
     expect((await attempt({ render })).outcome).toMatchObject(broken);
     expect((await attempt({ render })).outcome).toMatchObject(broken);
     await writeFile(template, 'mended');
-    const mended = await attempt({ render });
-    expect(mended.outcome).toMatchObject(waits('awaiting_approval', 'approval'));
-    expect(mended.calls).toBe(0);
+    const repaired = await attempt({ render });
+    expect(repaired.outcome).toMatchObject(waits('awaiting_approval', 'approval'));
+    expect(repaired.calls).toBe(0);
     // The template of an approved run is never replaced.
     await approve(ANN);
     await writeFile(template, 'broken');

@@ -439,13 +439,13 @@ describe('current counts (§2.4, §2.7)', () => {
     for (const at of [lastOf(late), lastOf(late) + 1000]) {
       const { answered: ask } = inProcessSandbox({ now: at });
       for (const timezone of [zone, 'UTC', 'Asia/Tokyo']) {
-        const asked = zoneDays(timezone);
+        const requested = zoneDays(timezone);
         const { rows } = await ask({
           metrics: ['rfis.overdue'],
           time: { from: '2026-01-01', to: '2026-01-01', timezone },
         });
         expect(rows[0]?.['rfis.overdue'], `${timezone} ${new Date(at).toISOString()}`).toBe(
-          dueBefore(asked.start(asked.of(at)), at),
+          dueBefore(requested.start(requested.of(at)), at),
         );
       }
     }

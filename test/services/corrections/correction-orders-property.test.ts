@@ -65,21 +65,21 @@ test(
         };
         /** Number of decisions to resend an edition, by run and recipient. */
         const again = new Map<string, number>();
-        for (const asked of [...steps, { do: 'open' as const, redefined: false }]) {
-          if (asked.do === 'deliver') await deliver(asked.life);
-          else if (asked.do === 'open') await open(asked.redefined);
-          else if (asked.do === 'open while it delivers') await Promise.all([deliver(asked.life), open(false)]);
-          else if (asked.do === 'correct') await correct(asked.life);
-          else if (asked.do === 'lose') harness.loseLedger();
+        for (const requested of [...steps, { do: 'open' as const, redefined: false }]) {
+          if (requested.do === 'deliver') await deliver(requested.life);
+          else if (requested.do === 'open') await open(requested.redefined);
+          else if (requested.do === 'open while it delivers') await Promise.all([deliver(requested.life), open(false)]);
+          else if (requested.do === 'correct') await correct(requested.life);
+          else if (requested.do === 'lose') harness.loseLedger();
           else {
-            const [run, to] = [asked.do === 'resend' ? (correction ?? first) : first, NAMES[asked.which] ?? ''];
+            const [run, to] = [requested.do === 'resend' ? (correction ?? first) : first, NAMES[requested.which] ?? ''];
             const row = await rowOf(run.id, to);
             if (row === undefined) continue;
             const decision = { to: 'pending', by: 'ops', reason: 'not in her mailbox', at: clock.now() } as const;
             // A server does not refuse a message that it has accepted.
             const arrived = mail.messages().some(({ to: [other] }, index) => index >= before && other === to);
-            if (asked.do === 'refuse' && arrived) continue;
-            if (asked.do === 'refuse') await ledger.settle(row.id, row.epoch, 'refused', '550', clock.now());
+            if (requested.do === 'refuse' && arrived) continue;
+            if (requested.do === 'refuse') await ledger.settle(row.id, row.epoch, 'refused', '550', clock.now());
             else if ((await ledger.resolve(row.id, row.epoch, decision)) !== undefined)
               again.set(`${run.id} ${to}`, (again.get(`${run.id} ${to}`) ?? 0) + 1);
           }

@@ -300,8 +300,8 @@ describe('the watch of a delivered edition', () => {
       definitionOf([{ id: 'queue', metrics: ['alerts.open'] }], { corrections, deliveries }),
     );
     const budgets: string[] = [];
-    const checkPortsOf = async (settings: OrgSettings) => {
-      const ports = await harness.inline.portsOf(settings);
+    const buildCheckPorts = async (settings: OrgSettings) => {
+      const ports = await harness.inline.buildRunPorts(settings);
       const acquire: Budget['acquire'] = (request) => {
         budgets.push(request.id);
         return ports.budget.acquire(request);
@@ -309,7 +309,7 @@ describe('the watch of a delivered edition', () => {
       return { ...ports, budget: { ...ports.budget, acquire } };
     };
     harness.clock.advance(DAY_MS);
-    await harness.process({ checkPortsOf })();
+    await harness.process({ buildCheckPorts })();
     expect([...(await harness.index.checks()).keys()]).toEqual([first.id]);
     expect(budgets).toEqual([]);
   });

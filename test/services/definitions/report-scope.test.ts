@@ -59,9 +59,9 @@ async function inline(over: Record<string, string>, more = '') {
   };
   const { lines, log } = keptLog();
   const around = { config: readConfig(env), env, clock: systemClock, log };
-  const { portsOf, scope } = await composeInline(around, inlineArchive('.'), { orgs });
+  const { buildRunPorts, scope } = await composeInline(around, inlineArchive('.'), { orgs });
   onTestFinished(() => scope.close());
-  return { ports: await portsOf(settings), folder, lines };
+  return { ports: await buildRunPorts(settings), folder, lines };
 }
 
 test.each(['warn', 'enforce'])(
@@ -141,14 +141,14 @@ test('workers apply the present scope, write to no folder of Docket, and log wha
   const orders = [];
   for (const name of ['acme/out', 'acme/jobs']) {
     const slot = { trigger: randomUUID() };
-    const asked = {
+    const requested = {
       ...requireReport(first, name),
       slot,
       trigger: 'on_demand',
       priority: 'on_demand',
       deliver: true,
     } as const;
-    orders.push((await desk.store.trigger(asked)).record.id);
+    orders.push((await desk.store.trigger(requested)).record.id);
   }
   await writeFile(
     join(folder, 'acme/org.yaml'),

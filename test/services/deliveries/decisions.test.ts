@@ -11,16 +11,16 @@ import {
 
 const WHO = { by: 'ops', reason: 'asked by phone' };
 const log = recordingLog();
-let bench: QueueHarness;
+let harness: QueueHarness;
 let desk: DecisionHarness;
 beforeAll(async () => {
-  bench = await openQueueHarness();
-  desk = decisionHarness(bench, { log });
+  harness = await openQueueHarness();
+  desk = decisionHarness(harness, { log });
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 const states = async (run: string) => (await desk.ledger.list(run)).map(({ state }) => state);
-const inLine = async (run: string) => (await bench.queue.findOrphaned([run])).length === 0;
+const inLine = async (run: string) => (await harness.queue.findOrphaned([run])).length === 0;
 const conflict = { code: 'delivery.conflict' };
 
 test('an unknown delivery can be marked as sent once, with person and reason, and nothing is sent', async () => {
@@ -34,8 +34,8 @@ test('an unknown delivery can be marked as sent once, with person and reason, an
 
   expect(row).toMatchObject({ state: 'sent', epoch: 1, decisions: [{ to: 'sent', ...WHO }] });
   expect(await states(id)).toEqual(['sent', 'sent', 'unknown']);
-  expect((await bench.runs.get(id))?.state).toBe('partly_delivered');
-  expect((await bench.runs.get(id))?.deliveries[1]).toMatchObject({ state: 'sent' });
+  expect((await harness.runs.get(id))?.state).toBe('partly_delivered');
+  expect((await harness.runs.get(id))?.deliveries[1]).toMatchObject({ state: 'sent' });
   expect(await inLine(id)).toBe(false);
   expect(desk.kept).toContain(`${second} sent 1 ops`);
   expect(log.lines).toContainEqual(
@@ -50,7 +50,7 @@ test('an unknown delivery can be marked as sent once, with person and reason, an
 test('a run is continued once its last unknown delivery is marked as sent', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
   await desk.decisions.resolve(deliveries[1] ?? '', 'sent', WHO);
-  expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'settle', ...WHO }] });
+  expect(await harness.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'settle', ...WHO }] });
   expect(await inLine(id)).toBe(true);
 });
 
@@ -62,7 +62,7 @@ test.each(['unknown', 'refused'] as const)(
     const row = await desk.decisions.resolve(again, 'resend', WHO);
     expect(row).toMatchObject({ state: 'pending', epoch: 2 });
     expect(await states(id)).toEqual(['sent', 'pending', 'unknown', 'refused']);
-    expect(await bench.runs.get(id)).toMatchObject({
+    expect(await harness.runs.get(id)).toMatchObject({
       state: 'queued',
       startedAt: null,
       reopened: [{ what: 'resend' }],
@@ -82,7 +82,7 @@ test.each([
 ] as const)('a delivery that is %s cannot be resolved to %s', async (state, as) => {
   const { id, deliveries } = await desk.ended('failed', [state]);
   await expect(desk.decisions.resolve(deliveries[0] ?? '', as, WHO)).rejects.toMatchObject({ ...conflict, got: state });
-  expect((await bench.runs.get(id))?.state).toBe('failed');
+  expect((await harness.runs.get(id))?.state).toBe('failed');
 });
 
 test('all unknown deliveries of a run can be marked as sent at once, and the run is continued', async () => {
@@ -90,7 +90,7 @@ test('all unknown deliveries of a run can be marked as sent at once, and the run
   const rows = await desk.decisions.resolveMany(id, 'all', 'sent', WHO);
   expect(rows.map((row) => row.id).sort()).toEqual(deliveries.slice(1).sort());
   expect(rows).toMatchObject([1, 2, 3].map(() => ({ state: 'sent', decisions: [{ to: 'sent', ...WHO }] })));
-  expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'settle', ...WHO }] });
+  expect(await harness.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'settle', ...WHO }] });
   for (const delivery of deliveries.slice(1)) expect(desk.kept).toContain(`${delivery} sent 1 ops`);
   await expect(desk.decisions.resolveMany(id, 'all', 'sent', WHO)).rejects.toMatchObject(conflict);
 });
@@ -104,7 +104,7 @@ test('several deliveries can be sent again at once: only their rows open, and th
   expect(await states(id)).toEqual(['unknown', 'unknown', 'refused', 'unknown']);
   await desk.decisions.resolveMany(id, [first, third, first], 'resend', WHO);
   expect(await states(id)).toEqual(['pending', 'unknown', 'pending', 'unknown']);
-  expect((await bench.runs.get(id))?.reopened).toMatchObject([{ what: 'resend', ...WHO }]);
+  expect((await harness.runs.get(id))?.reopened).toMatchObject([{ what: 'resend', ...WHO }]);
   expect(await inLine(id)).toBe(true);
   // The others can be decided while the run continues.
   await desk.decisions.resolveMany(id, [second], 'sent', WHO);
@@ -125,7 +125,7 @@ test('a decision about several deliveries changes nothing if it does not fit one
   await expect(decide([unknown], 'resend')).rejects.toMatchObject({ code: 'run.conflict' });
   expect(await states(id)).toEqual(['unknown', 'refused', 'sent']);
   expect(await states(other.id)).toEqual(['unknown']);
-  expect((await bench.runs.get(id))?.state).toBe('partly_delivered');
+  expect((await harness.runs.get(id))?.state).toBe('partly_delivered');
 });
 
 test('a notice to the owner is neither listed as undecided nor included in `all`', async () => {
@@ -143,7 +143,7 @@ test('a notice to the owner is neither listed as undecided nor included in `all`
   const undecided = await desk.decisions.list({ orgs: '*', state: 'unknown', limit: 500 });
   expect(undecided.filter(({ run }) => run === id).map(({ target }) => target)).toEqual(['0-email']);
   expect(await desk.decisions.resolveMany(id, 'all', 'sent', WHO)).toHaveLength(1);
-  expect((await bench.runs.get(id))?.state).toBe('queued');
+  expect((await harness.runs.get(id))?.state).toBe('queued');
   expect((await desk.ledger.find(notice.id))?.state).toBe('unknown');
   await expect(desk.decisions.resolveMany(id, [notice.id], 'sent', WHO)).rejects.toMatchObject({
     code: 'delivery.not_found',
@@ -159,15 +159,15 @@ test('decisions about all deliveries by many people at once decide each delivery
   );
   const decided = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value.map((row) => row.id) : []));
   expect(decided.sort()).toEqual(deliveries.slice(1).sort());
-  expect((await bench.runs.get(id))?.reopened).toHaveLength(1);
+  expect((await harness.runs.get(id))?.reopened).toHaveLength(1);
 });
 
 test('decisions about one delivery by many people at once have one winner', async () => {
   const { deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
-  const asked = Array.from({ length: 10 }, (_, index) =>
+  const requested = Array.from({ length: 10 }, (_, index) =>
     desk.decisions.resolve(deliveries[1] ?? '', index % 2 === 0 ? 'sent' : 'resend', { by: `b${index}`, reason: 'r' }),
   );
-  const answers = await Promise.allSettled(asked);
+  const answers = await Promise.allSettled(requested);
   expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   expect((await desk.decisions.find(deliveries[1] ?? ''))?.decisions).toHaveLength(1);
 });
@@ -214,7 +214,7 @@ test('a retry reopens refused and pending deliveries, and leaves unknown ones to
   const { id } = await desk.ended('partly_delivered', ['sent', 'refused', 'pending', 'unknown']);
   await desk.decisions.retry(id, WHO);
   expect(await states(id)).toEqual(['sent', 'pending', 'pending', 'unknown']);
-  expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'retry', ...WHO }] });
+  expect(await harness.runs.get(id)).toMatchObject({ state: 'queued', reopened: [{ what: 'retry', ...WHO }] });
   expect(await inLine(id)).toBe(true);
 
   const only = await desk.ended('partly_delivered', ['sent', 'unknown']);
@@ -231,30 +231,30 @@ test('a run for a period that has not begun is neither retried nor released', as
 
 test('a retry ends the wait of a waiting run, and is refused for a queued one', async () => {
   const order = anOrder();
-  await bench.runs.open(order);
-  await bench.queue.enqueue(order, 3_600_000);
-  await bench.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
-  expect(await bench.queue.counts()).toMatchObject({ delayed: 1 });
+  await harness.runs.open(order);
+  await harness.queue.enqueue(order, 3_600_000);
+  await harness.runs.update(order.id, { state: 'waiting', until: Date.now() + 3_600_000 });
+  expect(await harness.queue.counts()).toMatchObject({ delayed: 1 });
   await expect(desk.decisions.retry(order.id, WHO)).resolves.toMatchObject({
     id: order.id,
     state: 'waiting',
     reopened: [{ what: 'retry', ...WHO }],
   });
-  expect(await bench.queue.counts()).toMatchObject({ delayed: 0 });
+  expect(await harness.queue.counts()).toMatchObject({ delayed: 0 });
   await expect(desk.decisions.retry(order.id, WHO)).rejects.toMatchObject({ code: 'run.conflict' });
 });
 
 test('a run that lacks only packs without recipients is not retried; its error points to split.to', async () => {
   const { id } = await desk.ended('partly_delivered', ['sent']);
   const held = { target: 'held:four-1234567890', recipient: 'four', state: 'refused', detail: 'Nobody is named' };
-  await bench.runs.update(id, { deliveries: [held] });
+  await harness.runs.update(id, { deliveries: [held] });
   await expect(desk.decisions.retry(id, WHO)).rejects.toMatchObject({
     code: 'run.conflict',
     got: '1 held pack',
     next: expect.stringContaining('split.to'),
   });
   const mixed = await desk.ended('partly_delivered', ['sent', 'refused']);
-  await bench.runs.update(mixed.id, { deliveries: [held] });
+  await harness.runs.update(mixed.id, { deliveries: [held] });
   await expect(desk.decisions.retry(mixed.id, WHO)).resolves.toMatchObject({ state: 'queued' });
 });
 

@@ -9,7 +9,7 @@ import { DAY_MS } from '../../../src/base/time.ts';
 import { loadDefinitions, requireReport } from '../../../src/compose/built-in-kinds.ts';
 import type { OrgSettings } from '../../../src/definitions/schema/org-settings.ts';
 import type { Archive, PublishedManifest } from '../../../src/deliver/archive/archive.ts';
-import { type DenyState, denialText, denyListOf, NOBODY_DENIED } from '../../../src/deliver/denials/deny-list.ts';
+import { buildDenyList, type DenyState, denialText, NOBODY_DENIED } from '../../../src/deliver/denials/deny-list.ts';
 import { deliveryId, INTERRUPTED, MAX_ATTEMPT_MS, noticeId } from '../../../src/deliver/ledger/ledger.ts';
 import { type Mailer, type SendResult, smtpMailer } from '../../../src/deliver/targets/email/smtp/smtp-mailer.ts';
 import { createMailCatcher, type MailCatcher } from '../../../src/demo/mail-catcher.ts';
@@ -99,7 +99,7 @@ describe('the owner of a run that ended badly', () => {
         denials: fake({
           list: async () => {
             if (typeof denyState === 'string') throw new DocketError(denyState, 'Nobody knows who is denied.');
-            return denyListOf(denyState);
+            return buildDenyList(denyState);
           },
         }),
         log,
@@ -200,7 +200,7 @@ describe('the owner of a run that ended badly', () => {
     ['cannot be right', true, 1],
     ['can be right', undefined, 0],
   ] as const)('is notified of a delivered run whose judged figure %s', async (_, wrong, messages) => {
-    const told = new DocketError('run.incomplete', 'A figure cannot be right: kpis: 1 figure.').toJSON();
+    const reported = new DocketError('run.incomplete', 'A figure cannot be right: kpis: 1 figure.').toJSON();
     await runs.reopen(order.id, ['failed'], { what: 'retry', by: 'ops', reason: 'r', at: 1 });
     await runs.update(order.id, { state: 'done', error: null });
     judgements = [
@@ -220,7 +220,7 @@ describe('the owner of a run that ended badly', () => {
     const row = { id, run: order.id, org: 'demo', report: 'weekly-kpi', target: '0-email' };
     await ledger.open({ ...row, recipient: 'board@acme.example' }, 1);
     // The process died before it sent the notice.
-    await notices.enqueue(order, told);
+    await notices.enqueue(order, reported);
     await notices.retryPending();
     await notices.retryPending();
     expect(mail.messages()).toHaveLength(messages);
@@ -321,26 +321,26 @@ describe('the owner of a run that ended badly', () => {
     'gets one notice even if another process checks pending ones while it is being sent and %s',
     async (_, answer, sends) => {
       settings = { ...settings, on_unknown: 'resend' };
-      let asked = 0;
+      let requestCount = 0;
       let letGo: (result: SendResult) => void = () => {};
       const leaving = new Promise<void>((underWay) => {
         const send = (): Promise<SendResult> => {
-          asked += 1;
-          if (asked > 1) return Promise.resolve({ kind: 'accepted', response: '250 Ok' });
+          requestCount += 1;
+          if (requestCount > 1) return Promise.resolve({ kind: 'accepted', response: '250 Ok' });
           underWay();
           return new Promise((resolve) => (letGo = resolve));
         };
         mailer = { send, close: async () => {} };
       });
-      const told = notices.send(order, error);
+      const reported = notices.send(order, error);
       await leaving;
       await notices.retryPending();
       await notices.retryPending();
       expect(await noticeOutbox.list()).toHaveLength(1);
       letGo(answer);
-      await told;
+      await reported;
       await notices.retryPending();
-      expect(asked).toBe(sends);
+      expect(requestCount).toBe(sends);
       expect(await noticeOutbox.list()).toEqual([]);
       const rows = await deployment.ledger.list(order.id);
       expect(rows).toMatchObject([{ target: 'notice', state: 'sent', decisions: [] }]);

@@ -27,29 +27,29 @@ const INPUTS: ReviewInputs = {
   people: {},
 };
 
-let bench: QueueHarness;
+let harness: QueueHarness;
 let reviews: Reviews;
 let folder: string;
 beforeAll(async () => {
-  bench = await openQueueHarness();
+  harness = await openQueueHarness();
   folder = await mkdtemp(join(tmpdir(), 'docket-decisions-'));
   reviews = createReviewArchive(directoryStorage(folder), reviewEventSchema);
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
   await rm(folder, { recursive: true, force: true });
 });
 
 /** A run in this state, with its review. */
 async function waiting(state: RunState, inputs: Partial<ReviewInputs> = {}) {
-  const { decisions } = decisionHarness(bench, { reviews });
+  const { decisions } = decisionHarness(harness, { reviews });
   const order = anOrder({ id: randomBytes(16).toString('hex'), deliver: true });
-  await bench.runs.open(order);
+  await harness.runs.open(order);
   await reviews.put(order, figuresFile(FIGURES, 'review.json'), JSON.stringify({ ...INPUTS, ...inputs }));
   await reviews.append(order, 1, { seq: 1, at: 1, by: DOCKET, type: 'figures', figures: FIGURES });
   const { state: review } = await loadReview(reviews, order);
   const { seq, phase, content } = review;
-  await bench.runs.update(order.id, { state, finishedAt: 4, review: { seq, phase, content } });
+  await harness.runs.update(order.id, { state, finishedAt: 4, review: { seq, phase, content } });
   return { decisions, order, phaseNow: async () => (await loadReview(reviews, order)).state };
 }
 const conflict = { code: 'run.conflict' };
@@ -58,7 +58,7 @@ test('a release accepts incomplete figures, but does not approve the run', async
   const { decisions, order, phaseNow } = await waiting('held');
   expect(await decisions.release(order.id, WHO)).toMatchObject({ state: 'queued', reopened: [{ what: 'release' }] });
   expect(await phaseNow()).toMatchObject({ phase: 'approval', approvals: [] });
-  await bench.runs.update(order.id, { state: 'held' });
+  await harness.runs.update(order.id, { state: 'held' });
   await expect(decisions.release(order.id, WHO)).rejects.toMatchObject(conflict);
 });
 
@@ -87,13 +87,13 @@ test('a failed run in review can be retried, and its review continues', async ()
 
 test('a run that begins to wait is continued at once if its review has an event that its attempt did not see', async () => {
   const { order } = await waiting('awaiting_approval', { incomplete: false });
-  const continueReview = createReviewContinuer(fake({ reviews, runs: bench.runs, log: silentLog }));
+  const continueReview = createReviewContinuer(fake({ reviews, runs: harness.runs, log: silentLog }));
   const known = { seq: 1, phase: 'approval', content: null } as const;
   expect(await continueReview(order, known)).toBe(false);
   await reviews.append(order, 2, { seq: 2, at: 2, by: DOCKET, type: 'comment', section: null, text: 'Late.' });
   expect(await continueReview(order, known)).toBe(true);
-  expect(await bench.runs.get(order.id)).toMatchObject({ state: 'queued', reopened: [{ what: 'review', at: 2 }] });
+  expect(await harness.runs.get(order.id)).toMatchObject({ state: 'queued', reopened: [{ what: 'review', at: 2 }] });
   // The writer of the event may have reopened the run first.
   expect(await continueReview(order, known)).toBe(true);
-  expect((await bench.runs.get(order.id))?.reopened).toHaveLength(1);
+  expect((await harness.runs.get(order.id))?.reopened).toHaveLength(1);
 });

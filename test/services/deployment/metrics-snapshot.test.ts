@@ -17,14 +17,14 @@ import { fake } from '../../support/fake.ts';
 import { jobsFolder, ORG, REPORT } from '../../support/jobs-folder.ts';
 import { onDemand, openQueueHarness, type QueueHarness, reportDefinition } from '../../support/queue-harness.ts';
 
-let bench: QueueHarness;
+let harness: QueueHarness;
 beforeAll(async () => {
-  bench = await openQueueHarness();
+  harness = await openQueueHarness();
 });
-afterAll(() => bench.close());
+afterAll(() => harness.close());
 
 test('a snapshot has the figures that processes have written to Redis', async () => {
-  const { prefix, producer, queue, trigger } = bench;
+  const { prefix, producer, queue, trigger } = harness;
   const jobs = await loadDefinitions(
     await jobsFolder({
       'acme/org.yaml': `${ORG}budget: { calls: 5, window: 60 }\n`,
@@ -72,7 +72,7 @@ test('a snapshot has the figures that processes have written to Redis', async ()
 
   const secrets = secretSource({ ACME_KEY: 'acme.s3cr3t' });
   const deployment = fake<Deployment>({
-    ...{ redis: producer, prefix, queue, runs: bench.runs, secrets, clock: systemClock },
+    ...{ redis: producer, prefix, queue, runs: harness.runs, secrets, clock: systemClock },
     ...{ pauses: redisPauses(producer, { prefix }), noticeOutbox: redisNoticeOutbox(producer, { prefix }) },
   });
   const read = await readMetricsSnapshot(deployment, jobs);

@@ -15,17 +15,17 @@ async function watched(probe: StorageProbe['probe'], intervalMs = 60_000) {
   const clock = manualClock(NOW);
   const log = recordingLog();
   let probes = 0;
-  const told: boolean[] = [];
+  const reported: boolean[] = [];
   const counted = async () => {
     probes += 1;
     await probe();
   };
   const part = { part: 'archive', intervalMs, probe: counted } as const;
-  const health = await monitorStorage([part], { clock, log }, scope, (_, usable) => void told.push(usable));
+  const health = await monitorStorage([part], { clock, log }, scope, (_, usable) => void reported.push(usable));
   return {
     health,
     log,
-    told,
+    told: reported,
     probes: () => probes,
     /** Advances the clock by this many times ten seconds. */
     later: async (times: number) => {
@@ -46,7 +46,7 @@ const full = () =>
 
 test('reading the health makes no probe: a healthy part is probed at its own interval', async () => {
   const own = await watched(async () => {});
-  for (let asked = 0; asked < 100; asked += 1) own.health();
+  for (let requestCount = 0; requestCount < 100; requestCount += 1) own.health();
   expect(own.probes()).toBe(1);
   await own.later(6);
   expect(own.probes()).toBe(2);
@@ -75,9 +75,9 @@ test('Redis is not ready while it is full, read-only or may evict keys, and is r
   const { REDIS_URL: _, ...env } = process.env;
   const server = await localRedis(env);
   onTestFinished(() => server.close());
-  const bench = await openQueueHarness(undefined, randomPrefix(), undefined, server.url);
-  onTestFinished(() => bench.close());
-  const { producer: redis, prefix } = bench;
+  const harness = await openQueueHarness(undefined, randomPrefix(), undefined, server.url);
+  onTestFinished(() => harness.close());
+  const { producer: redis, prefix } = harness;
   const { probe } = redisProbe(redis, prefix);
   await probe();
   await redis.config('SET', 'maxmemory', '1');
@@ -88,9 +88,9 @@ test('Redis is not ready while it is full, read-only or may evict keys, and is r
   await redis.config('SET', 'maxmemory-policy', 'noeviction');
   await probe();
   // Uses another client, because this one reconnects when it finds a replica.
-  await bench.worker.replicaof('127.0.0.1', 1);
+  await harness.worker.replicaof('127.0.0.1', 1);
   await expect(probe()).rejects.toMatchObject({ code: 'redis.unreachable' });
-  await bench.worker.replicaof('NO', 'ONE');
+  await harness.worker.replicaof('NO', 'ONE');
   await expect
     .poll(() =>
       probe().then(

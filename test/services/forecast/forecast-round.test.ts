@@ -4,7 +4,11 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { secretSource } from '../../../src/base/secrets/secret.ts';
 import { schedulesSchema } from '../../../src/definitions/schedules/schedule.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
-import { createForecastRound, forecastDeployment, runOf } from '../../../src/services/forecast/forecast-deployment.ts';
+import {
+  createForecastRound,
+  forecastDeployment,
+  toRunId,
+} from '../../../src/services/forecast/forecast-deployment.ts';
 import { forecastDocument } from '../../../src/services/forecast/forecast-document.ts';
 import { computeForecast } from '../../../src/services/forecast/forecast-work.ts';
 import { redisForecasts } from '../../../src/services/forecast/stored-forecasts.ts';
@@ -14,7 +18,7 @@ import { CATALOG, definitionOf, settingsOf } from '../../support/reports.ts';
 /** Mondays at 9:00 in Zurich, in winter 8:00 UTC. */
 const schedule = schedulesSchema.parse({ cron: '0 9 * * MON' });
 const SLOT = Date.parse('2026-11-30T08:00:00Z');
-const RUN = runOf({ org: 'acme', name: 'acme/weekly', slot: SLOT });
+const RUN = toRunId({ org: 'acme', name: 'acme/weekly', slot: SLOT });
 
 let redis: Redis;
 beforeAll(() => {

@@ -12,7 +12,7 @@ import { DEFAULT_ASSUMPTIONS } from '../../../src/services/forecast/forecast-run
 import { planSlots } from '../../../src/services/forecast/plan-slots.ts';
 import { planTasks, type WatchedEdition } from '../../../src/services/forecast/plan-tasks.ts';
 import { simulateRuns } from '../../../src/services/forecast/simulate-runs.ts';
-import type { AskPorts } from '../../../src/services/readings/ask-service.ts';
+import type { RequestPorts } from '../../../src/services/readings/ask-service.ts';
 import { createReadingRounds } from '../../../src/services/readings/reading-rounds.ts';
 import { correctionsHarness } from '../../support/corrections-harness.ts';
 import { folderFor } from '../../support/delivery-case.ts';
@@ -77,10 +77,10 @@ test('readings make exactly the calls of the forecast, in its minutes, across a 
     },
     ...{ key: KEY, clock, budget: memoryBudget({ calls: 30, windowMs: MINUTE_MS, clock }) },
     catalogs: memoryCatalogCache(clock),
-  } as unknown as AskPorts;
+  } as unknown as RequestPorts;
   const round = createReadingRounds({
     ...{ archive: readingArchive(directoryStorage(await folderFor(onTestFinished))), clock, log: silentLog },
-    ...{ orgs: () => new Map([[settings.id, settings]]), askPortsOf: async () => ports },
+    ...{ orgs: () => new Map([[settings.id, settings]]), buildRequestPorts: async () => ports },
     signal: new AbortController().signal,
   });
   for (; clock.now() < to; clock.advance(MINUTE_MS)) await round();

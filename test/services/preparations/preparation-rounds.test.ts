@@ -143,13 +143,13 @@ test('an edited definition makes the calls that have changed', async () => {
 
 test('responses of another catalog version are not used', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
-  const { client, ...ports } = await harness.portsOf();
+  const { client, ...ports } = await harness.buildRunPorts();
   const older: typeof client = {
     ...client,
     catalog: async (...args) => ({ ...(await client.catalog(...args)), registry_version: 1 }),
   };
   const catalogs = memoryCatalogCache(harness.clock);
-  await harness.process({ preparePortsOf: async () => ({ ...ports, client: older, catalogs }) }).round();
+  await harness.process({ buildPreparePorts: async () => ({ ...ports, client: older, catalogs }) }).round();
   expect([...(await harness.index.statuses()).values()][0]?.prepared).toBeGreaterThan(0);
   harness.clock.set(Date.parse(SLOT));
   const { files, fetched } = await harness.run(SLOT);
@@ -288,7 +288,7 @@ test.each([
   ['of one pack of a split report', SPLIT],
 ])('a response that fails the checks of the table %s is not used by any run', async (_, change) => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', { ...change, max_age: 3600 });
-  const client = (await harness.portsOf()).client;
+  const client = (await harness.buildRunPorts()).client;
   const lying: typeof client = {
     ...client,
     report: async (org, request, signal) => {
@@ -301,7 +301,9 @@ test.each([
       return { ...answer, body: { ...answer.body, rows } };
     },
   };
-  await harness.process({ preparePortsOf: async () => ({ ...(await harness.portsOf()), client: lying }) }).round();
+  await harness
+    .process({ buildPreparePorts: async () => ({ ...(await harness.buildRunPorts()), client: lying }) })
+    .round();
   const calls = harness.calls();
   harness.clock.set(Date.parse(SLOT));
   const { fetched, incomplete, files } = await harness.run(SLOT);

@@ -8,7 +8,7 @@ import { type ReadingArchive, readingArchive } from '../../../src/deliver/archiv
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
 import { memoryCatalogCache } from '../../../src/fetch/cache/catalog-cache.ts';
 import { memoryBudget } from '../../../src/fetch/rate-limit/memory-budget.ts';
-import type { AskPorts } from '../../../src/services/readings/ask-service.ts';
+import type { RequestPorts } from '../../../src/services/readings/ask-service.ts';
 import { createReadingRounds } from '../../../src/services/readings/reading-rounds.ts';
 import { folderFor } from '../../support/delivery-case.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
@@ -69,7 +69,7 @@ function service(clock: ManualClock, catalog: () => Catalog, answered: Promise<v
     budget: memoryBudget({ calls: 30, windowMs: MINUTE, clock }),
     catalogs: memoryCatalogCache(clock),
     clock,
-  } as unknown as AskPorts;
+  } as unknown as RequestPorts;
   const { signal } = new AbortController();
   const request = { ...ports, org: 1, tenant: 'acme', priority: 'scheduled', run: 'r', maxWaitMs: MINUTE } as const;
   const cacheCatalog = () => ports.catalogs.get(request, signal, () => {});
@@ -77,7 +77,7 @@ function service(clock: ManualClock, catalog: () => Catalog, answered: Promise<v
     createReadingRounds({
       archive,
       orgs: () => new Map([['acme', SETTINGS]]),
-      askPortsOf: async () => ports,
+      buildRequestPorts: async () => ports,
       clock,
       log: silentLog,
       signal,
@@ -108,8 +108,8 @@ test('a process that loses the claim returns its token', async () => {
   const looked = new Promise<void>((resolve) => (bothLooked = resolve));
   const meeting: ReadingArchive = {
     ...archive,
-    lastAsked: async (ref) => {
-      const last = await archive.lastAsked(ref);
+    lastCall: async (ref) => {
+      const last = await archive.lastCall(ref);
       looks += 1;
       if (looks === 2) bothLooked();
       if (looks <= 2) await looked;

@@ -191,7 +191,7 @@ test('readings are complete over 60 days of kills, restarts, lost replies and an
     const round = createReadingRounds({
       archive: process.archive,
       orgs: () => new Map([['acme', SETTINGS]]),
-      askPortsOf: async () => ({ client: mortalClient, key: 'fingerprint', budget, catalogs, clock }),
+      buildRequestPorts: async () => ({ client: mortalClient, key: 'fingerprint', budget, catalogs, clock }),
       clock,
       log: silentLog,
       signal: new AbortController().signal,

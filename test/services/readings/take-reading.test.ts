@@ -6,7 +6,7 @@ import type { ReportResponse } from '../../../src/contract/report.ts';
 import { readingWindow } from '../../../src/definitions/schedules/reading-window.ts';
 import { type ReadingArchive, readingArchive } from '../../../src/deliver/archive/readings/reading-archive.ts';
 import { directoryStorage } from '../../../src/deliver/archive/storage/directory-storage.ts';
-import { type AskService, CLAIM_TTL_MS, takeReading } from '../../../src/services/readings/take-reading.ts';
+import { CLAIM_TTL_MS, type ReadingRequester, takeReading } from '../../../src/services/readings/take-reading.ts';
 import { folderFor } from '../../support/delivery-case.ts';
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts';
 import { CATALOG } from '../../support/reports.ts';
@@ -42,7 +42,7 @@ const body = (asOf: string | null, row: Record<string, unknown> = { 'alerts.open
 
 /** A service with this response. */
 const answers =
-  (make: () => ReportResponse | Promise<ReportResponse>): AskService =>
+  (make: () => ReportResponse | Promise<ReportResponse>): ReadingRequester =>
   async (_question, record) => {
     try {
       return await record(async () => {
@@ -55,8 +55,8 @@ const answers =
     }
   };
 const now = () => new Date(clock.now()).toISOString();
-const take = (ask: AskService = answers(() => body(now()))) =>
-  takeReading(OF, { archive, ask, clock, log: silentLog, signal: new AbortController().signal });
+const take = (requestReading: ReadingRequester = answers(() => body(now()))) =>
+  takeReading(OF, { archive, ask: requestReading, clock, log: silentLog, signal: new AbortController().signal });
 
 describe('a reading is taken', () => {
   test('once, with everything that came with it', async () => {
@@ -98,7 +98,7 @@ describe('a reading is taken', () => {
     const lost = new DocketError('api.timeout', 'none');
     const ask = answers(() => Promise.reject(lost));
     expect([await take(ask), await take(ask), requests]).toEqual(['waiting', 'waiting', 1]);
-    expect((await archive.lastAsked(REF))?.end).toMatchObject({ code: 'api.timeout' });
+    expect((await archive.lastCall(REF))?.end).toMatchObject({ code: 'api.timeout' });
     clock.advance(MINUTE);
     expect([await take(ask), requests]).toEqual(['waiting', 2]);
     clock.advance(MINUTE);
@@ -123,19 +123,19 @@ describe('after a bad response the service gets a second request', () => {
       Object.assign(answer.meta, retryAfter === undefined ? {} : { refresh_retry_after: retryAfter });
       return answer;
     });
-  const asksAt = async (at: number, ask: AskService = bad()) => {
+  const requestsAt = async (at: number, requestReading: ReadingRequester = bad()) => {
     const before = requests;
     clock.set(at);
-    const result = await take(ask);
+    const result = await take(requestReading);
     return [result, requests - before];
   };
 
   test('once, five minutes before the hour ends', async () => {
     const last = WINDOW.until - 5 * MINUTE;
-    expect(await asksAt(WINDOW.at)).toEqual(['waiting', 1]);
-    expect(await asksAt(last - 1)).toEqual(['waiting', 0]);
+    expect(await requestsAt(WINDOW.at)).toEqual(['waiting', 1]);
+    expect(await requestsAt(last - 1)).toEqual(['waiting', 0]);
     expect(
-      await asksAt(
+      await requestsAt(
         last,
         answers(() => body(now())),
       ),
@@ -143,11 +143,11 @@ describe('after a bad response the service gets a second request', () => {
   });
 
   test('but no third one: the day is a gap with its reason', async () => {
-    await asksAt(WINDOW.at);
-    expect(await asksAt(WINDOW.until - 5 * MINUTE)).toEqual(['waiting', 1]);
-    expect(await asksAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
+    await requestsAt(WINDOW.at);
+    expect(await requestsAt(WINDOW.until - 5 * MINUTE)).toEqual(['waiting', 1]);
+    expect(await requestsAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
     expect(await archive.get(REF)).toBeUndefined();
-    expect((await archive.lastAsked(REF))?.end?.code).toBe('reading.incomplete');
+    expect((await archive.lastCall(REF))?.end?.code).toBe('reading.incomplete');
   });
 
   test.each([
@@ -155,10 +155,10 @@ describe('after a bad response the service gets a second request', () => {
     ['seconds as a text', '1200'],
     ['an instant', new Date(WINDOW.at + 20 * MINUTE).toISOString()],
   ])('not before the service has a new response: %s', async (_, retryAfter) => {
-    expect(await asksAt(WINDOW.at, bad(retryAfter))).toEqual(['waiting', 1]);
-    expect(await asksAt(WINDOW.at + 20 * MINUTE - 1)).toEqual(['waiting', 0]);
+    expect(await requestsAt(WINDOW.at, bad(retryAfter))).toEqual(['waiting', 1]);
+    expect(await requestsAt(WINDOW.at + 20 * MINUTE - 1)).toEqual(['waiting', 0]);
     expect(
-      await asksAt(
+      await requestsAt(
         WINDOW.at + 20 * MINUTE,
         answers(() => body(now())),
       ),
@@ -166,8 +166,8 @@ describe('after a bad response the service gets a second request', () => {
   });
 
   test('not if the service has no new response within the hour', async () => {
-    expect(await asksAt(WINDOW.at, bad(3600))).toEqual(['waiting', 1]);
-    expect(await asksAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
+    expect(await requestsAt(WINDOW.at, bad(3600))).toEqual(['waiting', 1]);
+    expect(await requestsAt(WINDOW.until - 1)).toEqual(['waiting', 0]);
   });
 });
 
@@ -179,10 +179,10 @@ test('a failure that an earlier version recorded is followed by a request after 
 });
 
 describe('no reading is stored', () => {
-  const refused = async (ask: AskService) => {
-    const result = await take(ask);
+  const refused = async (requestReading: ReadingRequester) => {
+    const result = await take(requestReading);
     expect(await archive.get(REF)).toBeUndefined();
-    return [result, (await archive.lastAsked(REF))?.end?.code];
+    return [result, (await archive.lastCall(REF))?.end?.code];
   };
 
   test.each([
@@ -233,7 +233,7 @@ describe('no reading is stored', () => {
     });
     const ports = { archive, clock, log: silentLog, signal: new AbortController().signal };
     expect(await takeReading(by, { ...ports, ask: answers(grouped(['entity'])) })).toBe('waiting');
-    expect((await archive.lastAsked({ ...REF, question: 'by-profile.type' }))?.end?.code).toBe('reading.incomplete');
+    expect((await archive.lastCall({ ...REF, question: 'by-profile.type' }))?.end?.code).toBe('reading.incomplete');
     clock.set(WINDOW.until - 5 * MINUTE);
     expect(await takeReading(by, { ...ports, ask: answers(grouped(['entity', 'individual'])) })).toBe('stored');
   });
@@ -263,7 +263,7 @@ describe('no reading is stored', () => {
       expect(await take(answers(() => body(dayBefore)))).toBe('waiting');
       clock.advance(10 * MINUTE);
     }
-    expect((await archive.lastAsked(REF))?.end?.code).toBe('reading.wrong_day');
+    expect((await archive.lastCall(REF))?.end?.code).toBe('reading.wrong_day');
     clock = real;
     clock.set(WINDOW.at);
     expect(await take()).toBe('stored');

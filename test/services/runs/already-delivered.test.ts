@@ -52,20 +52,20 @@ describe('the summary of a run’s deliveries', () => {
 });
 
 describe('a request for a delivered period', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   const clock = manualClock(MONDAY);
   beforeAll(async () => {
-    bench = await openQueueHarness(clock);
+    harness = await openQueueHarness(clock);
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
-  const ledger = () => redisLedger(bench.producer, { prefix: `${bench.prefix}:`, ttlDays: 30 });
+  const ledger = () => redisLedger(harness.producer, { prefix: `${harness.prefix}:`, ttlDays: 30 });
   const reportTo = (name: string, deliveries: object = { email: { to: ['lead@acme.example'], attach: ['csv'] } }) => {
     const report = reportDefinition(name);
     return { ...report, definition: { ...report.definition, deliveries: [deliveries] } } as typeof report;
   };
   const ask = (request: TriggerRequest, find: FindEarlierDelivery | null = null) => {
-    const { runs, queue } = bench;
+    const { runs, queue } = harness;
     const findDelivered = find ?? findDeliveredInRecords(fake({ runs, ledger: ledger() }));
     return triggerRun(request, { runs, queue, findDelivered, clock, log: silentLog });
   };
@@ -79,7 +79,7 @@ describe('a request for a delivered period', () => {
     const { record } = await ask(onDemand(report));
     await expect(ask(onDemand(report)), 'nothing has left yet').resolves.toMatchObject({ opened: true });
     await delivered(record, 'sent');
-    const before = await bench.runs.list({ report: 'told', limit: 10 });
+    const before = await harness.runs.list({ report: 'told', limit: 10 });
     await expect(ask(onDemand(report))).rejects.toMatchObject({
       code: 'already_delivered',
       message: expect.stringMatching(
@@ -87,7 +87,7 @@ describe('a request for a delivered period', () => {
       ),
       delivered: { run: record.id, people: 1, targets: 0, uncertain: 0, period: record.period },
     });
-    expect(await bench.runs.list({ report: 'told', limit: 10 })).toEqual(before);
+    expect(await harness.runs.list({ report: 'told', limit: 10 })).toEqual(before);
     await expect(ask({ ...onDemand(report), deliver: false })).resolves.toMatchObject({ opened: true });
     await expect(ask({ ...onDemand(report), period: 'previous_day' })).resolves.toMatchObject({ opened: true });
     const repeats = [{ run: record.id, at: MONDAY }];
@@ -175,11 +175,11 @@ describe('a request for a delivered period', () => {
     const report = reportTo('many');
     const { record } = await ask(onDemand(report));
     const deliveries = [{ target: '0-email', recipient: 'lead@acme.example', state: 'sent', detail: null }];
-    await bench.runs.update(record.id, { state: 'done', deliveries, finishedAt: MONDAY });
+    await harness.runs.update(record.id, { state: 'done', deliveries, finishedAt: MONDAY });
     const days = Array.from({ length: 220 }, (_, day) =>
       new Date(MONDAY - (day + 1) * 86_400_000).toISOString().slice(0, 10),
     );
-    for (const day of days) await bench.trigger({ ...onDemand(report), period: { from: day, to: day } });
+    for (const day of days) await harness.trigger({ ...onDemand(report), period: { from: day, to: day } });
     await expect(ask(onDemand(report))).rejects.toMatchObject({
       code: 'already_delivered',
       delivered: { run: record.id, at: new Date(MONDAY).toISOString() },
@@ -190,7 +190,7 @@ describe('a request for a delivered period', () => {
     const report = reportTo('away');
     const away = Object.assign(new Error('away'), { code: 'archive.unreachable' });
     await expect(ask(onDemand(report), () => Promise.reject(away))).rejects.toBe(away);
-    expect(await bench.runs.list({ report: 'away', limit: 1 })).toEqual([]);
+    expect(await harness.runs.list({ report: 'away', limit: 1 })).toEqual([]);
     await expect(ask({ ...onDemand(report), again: true }, () => Promise.reject(away))).resolves.toMatchObject({
       opened: true,
     });

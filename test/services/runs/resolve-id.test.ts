@@ -8,19 +8,19 @@ import { anOrder, openQueueHarness, type QueueHarness } from '../../support/queu
 const idOf = (start: string): string => start.padEnd(32, '0');
 
 describe('short ids', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let desk: DecisionHarness;
   beforeAll(async () => {
-    bench = await openQueueHarness();
-    desk = decisionHarness(bench);
+    harness = await openQueueHarness();
+    desk = decisionHarness(harness);
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   const open = async (id: string, org = 'acme') => {
-    await bench.runs.open(anOrder({ id, org }));
+    await harness.runs.open(anOrder({ id, org }));
     return id;
   };
-  const resolve = (text: string, orgs: readonly string[] | '*' = '*') => resolveRunId(text, bench.runs, orgs);
+  const resolve = (text: string, orgs: readonly string[] | '*' = '*') => resolveRunId(text, harness.runs, orgs);
 
   it('find a run by its first eight digits or more, even one from before the id index existed', async () => {
     const id = await open(idOf('11111111a'));
@@ -34,7 +34,7 @@ describe('short ids', () => {
   it('find a run opened by a version that has no id index', async () => {
     await resolve('22222222');
     const id = await open(idOf('22222222b'));
-    await bench.producer.zrem(redisKeys(bench.prefix).ids, id);
+    await harness.producer.zrem(redisKeys(harness.prefix).ids, id);
     expect(await resolve('22222222')).toBe(id);
   });
 
@@ -113,7 +113,7 @@ describe('short ids', () => {
 
   describe('of deliveries', () => {
     const find = (text: string, orgs: readonly string[] | '*' = '*') =>
-      resolveDeliveryId(text, { runs: bench.runs, deliveries: desk.decisions }, orgs);
+      resolveDeliveryId(text, { runs: harness.runs, deliveries: desk.decisions }, orgs);
 
     it('find a run’s only delivery by the beginning that it shares with the run', async () => {
       const { id, deliveries } = await desk.ended('partly_delivered', ['unknown']);

@@ -8,18 +8,18 @@ const NIGHT = Date.parse('2026-11-29T00:30:00Z');
 const days = (from: string, to = from): PeriodSpec => ({ from, to });
 
 async function openDesk(at = NIGHT) {
-  const bench = await openQueueHarness(manualClock(at));
-  onTestFinished(() => bench.close());
+  const harness = await openQueueHarness(manualClock(at));
+  onTestFinished(() => harness.close());
   const ask = (period: PeriodSpec | undefined, unfinished?: boolean, report = reportDefinition()) =>
-    bench
+    harness
       .trigger({ ...onDemand(report), ...(period && { period }), ...(unfinished === undefined ? {} : { unfinished }) })
       .then(({ opened }) => opened);
-  return { bench, ask };
+  return { bench: harness, ask };
 }
 
 describe('the period of a request', () => {
   it('is refused if it has not begun in the report’s time zone, and nothing is opened', async () => {
-    const { bench, ask } = await openDesk();
+    const { bench: harness, ask } = await openDesk();
     for (const unfinished of [undefined, true]) {
       await expect(ask(days('2026-11-30'), unfinished)).rejects.toMatchObject({ code: 'period.not_begun' });
       await expect(ask(days('2027-01-01', '2027-01-31'), unfinished)).rejects.toMatchObject({
@@ -27,7 +27,7 @@ describe('the period of a request', () => {
         got: expect.stringContaining('2027-01-01'),
       });
     }
-    expect(await bench.runs.list({ limit: 10 })).toEqual([]);
+    expect(await harness.runs.list({ limit: 10 })).toEqual([]);
   });
 
   it('is refused if its last day is not over, unless the request has `unfinished`', async () => {
@@ -58,7 +58,7 @@ describe('the period of a request', () => {
   });
 
   it('is refused if the definition or a section has a period that has not begun', async () => {
-    const { bench, ask } = await openDesk();
+    const { bench: harness, ask } = await openDesk();
     const report = reportDefinition();
     const [section] = report.definition.sections;
     const later = { ...report, definition: { ...report.definition, period: days('2027-01-01', '2027-01-31') } };
@@ -71,6 +71,6 @@ describe('the period of a request', () => {
     // A slot has no caller, so its run ends with the error.
     const slot = { scheduled: NIGHT };
     const scheduled = { ...later, slot, trigger: 'schedule', priority: 'scheduled', deliver: true } as const;
-    expect((await bench.trigger(scheduled)).opened).toBe(true);
+    expect((await harness.trigger(scheduled)).opened).toBe(true);
   });
 });

@@ -21,14 +21,14 @@ import {
 const MONDAY = Date.parse('2026-11-16T07:00:00Z');
 
 describe('a trigger', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   beforeAll(async () => {
-    bench = await openQueueHarness();
+    harness = await openQueueHarness();
   });
-  afterAll(() => bench.close());
+  afterAll(() => harness.close());
 
   it('opens one run for fifty simultaneous triggers of a slot', async () => {
-    const other = await openQueueHarness(undefined, bench.prefix);
+    const other = await openQueueHarness(undefined, harness.prefix);
     const report = reportDefinition();
     const request = {
       ...report,
@@ -37,11 +37,13 @@ describe('a trigger', () => {
       priority: 'scheduled',
       deliver: true,
     } as const;
-    const all = await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? bench : other).trigger(request)));
+    const all = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? harness : other).trigger(request)),
+    );
     expect(all.filter(({ opened }) => opened)).toHaveLength(1);
     expect(new Set(all.map(({ record }) => record.id)).size).toBe(1);
-    expect(await bench.runs.list({ report: 'weekly', limit: 10 })).toHaveLength(1);
-    expect(await bench.producer.zcard(`${bench.prefix}:bull:runs:prioritized`)).toBe(1);
+    expect(await harness.runs.list({ report: 'weekly', limit: 10 })).toHaveLength(1);
+    expect(await harness.producer.zcard(`${harness.prefix}:bull:runs:prioritized`)).toBe(1);
   });
 
   it.each(['on_demand', 'cli'] as const)(
@@ -52,17 +54,17 @@ describe('a trigger', () => {
       const to = ['lead@acme.example', 'rival@elsewhere.example'];
       const definition = { ...report.definition, deliveries: [{ email: { to, attach: [] } }] };
       const request = { ...report, definition, slot, trigger: kind, priority: 'on_demand', deliver: true } as const;
-      await expect(bench.trigger(request)).rejects.toMatchObject({
+      await expect(harness.trigger(request)).rejects.toMatchObject({
         code: 'deliver.recipient_refused',
         retryable: false,
         message: expect.stringContaining('rival@elsewhere.example'),
       });
-      expect(await bench.runs.list({ report: definition.report, limit: 10 })).toEqual([]);
+      expect(await harness.runs.list({ report: definition.report, limit: 10 })).toEqual([]);
       // A slot has no caller, so its run ends with the refusal and notifies its owner.
       const scheduled = { ...request, slot: { scheduled: MONDAY }, trigger: 'schedule' } as const;
-      expect((await bench.trigger(scheduled)).opened).toBe(true);
+      expect((await harness.trigger(scheduled)).opened).toBe(true);
       // Without delivery, recipients do not matter.
-      expect((await bench.trigger({ ...request, deliver: false })).opened).toBe(true);
+      expect((await harness.trigger({ ...request, deliver: false })).opened).toBe(true);
     },
   );
 
@@ -81,20 +83,20 @@ describe('a trigger', () => {
 
   it('renews the expiry of a definition together with that of its record', async () => {
     const report = reportDefinition('renewed');
-    const { record } = await bench.trigger(onDemand(report, 'renewed-1'));
-    const keys = redisKeys(bench.prefix);
+    const { record } = await harness.trigger(onDemand(report, 'renewed-1'));
+    const keys = redisKeys(harness.prefix);
     const definition = keys.definition(record.digest);
-    await bench.producer.pexpire(definition, 60_000);
-    await bench.trigger(onDemand(report, 'renewed-2'));
-    expect(await bench.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
+    await harness.producer.pexpire(definition, 60_000);
+    await harness.trigger(onDemand(report, 'renewed-2'));
+    expect(await harness.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
     // A repeated request does so as well, because its run may be continued for as long.
-    await bench.producer.pexpire(definition, 60_000);
-    expect(await bench.trigger(onDemand(report, 'renewed-1'))).toMatchObject({ opened: false });
-    expect(await bench.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
+    await harness.producer.pexpire(definition, 60_000);
+    expect(await harness.trigger(onDemand(report, 'renewed-1'))).toMatchObject({ opened: false });
+    expect(await harness.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
   });
 
   it('freezes the period of the slot, not of the present', async () => {
-    const { record } = await bench.trigger({
+    const { record } = await harness.trigger({
       ...reportDefinition('frozen'),
       slot: { scheduled: MONDAY },
       trigger: 'schedule',
@@ -109,44 +111,48 @@ describe('a trigger', () => {
 
   it('freezes the definition, so that every worker uses the same version', async () => {
     const report = reportDefinition('version');
-    const { record } = await bench.trigger(onDemand(report));
+    const { record } = await harness.trigger(onDemand(report));
     expect(record.digest).toBe(report.definition.digest);
-    const store = definitionStore(bench.worker, { prefix: bench.prefix, keepDays: 30, reportSchema: reportFileSchema });
+    const store = definitionStore(harness.worker, {
+      prefix: harness.prefix,
+      keepDays: 30,
+      reportSchema: reportFileSchema,
+    });
     expect(await store.get(record.digest)).toEqual(report);
     expect(await store.get('unknown')).toBeUndefined();
   });
 
   it('leaves a stored definition unreadable if this version does not know one of its fields', async () => {
-    const store = definitionStore(bench.producer, {
-      prefix: bench.prefix,
+    const store = definitionStore(harness.producer, {
+      prefix: harness.prefix,
       keepDays: 30,
       reportSchema: reportFileSchema,
     });
     const report = reportDefinition('broken');
     await store.put(report);
-    const key = `${bench.prefix}:definition:${report.definition.digest}`;
-    const stored = JSON.parse((await bench.producer.get(key)) ?? '');
+    const key = `${harness.prefix}:definition:${report.definition.digest}`;
+    const stored = JSON.parse((await harness.producer.get(key)) ?? '');
     stored.definition.file.sections[0].surprise = true;
-    await bench.producer.set(key, JSON.stringify(stored));
+    await harness.producer.set(key, JSON.stringify(stored));
     await expect(store.get(report.definition.digest)).rejects.toMatchObject({ code: 'definition.invalid' });
   });
 
   it('returns the first run for an id that was used, and refuses a different request with it', async () => {
     const report = reportDefinition('again');
-    const first = await bench.trigger(onDemand(report, 'key-1'));
-    const same = await bench.trigger(onDemand(report, 'key-1'));
+    const first = await harness.trigger(onDemand(report, 'key-1'));
+    const same = await harness.trigger(onDemand(report, 'key-1'));
     expect(same).toEqual({ opened: false, record: first.record });
-    await expect(bench.trigger({ ...onDemand(report, 'key-1'), deliver: false })).rejects.toMatchObject({
+    await expect(harness.trigger({ ...onDemand(report, 'key-1'), deliver: false })).rejects.toMatchObject({
       code: 'run.conflict',
     });
-    await expect(bench.trigger({ ...onDemand(report, 'key-1'), period: 'previous_day' })).rejects.toMatchObject({
+    await expect(harness.trigger({ ...onDemand(report, 'key-1'), period: 'previous_day' })).rejects.toMatchObject({
       code: 'run.conflict',
     });
-    await expect(bench.trigger(onDemand(report, 'key-2'))).resolves.toMatchObject({ opened: true });
+    await expect(harness.trigger(onDemand(report, 'key-2'))).resolves.toMatchObject({ opened: true });
     const ofDays = (to: string) => ({ ...onDemand(report, 'key-3'), period: { from: '2026-11-02', to } });
-    const days = await bench.trigger(ofDays('2026-11-08'));
-    expect(await bench.trigger(ofDays('2026-11-08'))).toEqual({ opened: false, record: days.record });
-    await expect(bench.trigger(ofDays('2026-11-09'))).rejects.toMatchObject({ code: 'run.conflict' });
+    const days = await harness.trigger(ofDays('2026-11-08'));
+    expect(await harness.trigger(ofDays('2026-11-08'))).toEqual({ opened: false, record: days.record });
+    await expect(harness.trigger(ofDays('2026-11-09'))).rejects.toMatchObject({ code: 'run.conflict' });
   });
 
   it('enqueues the run with the priority it got with its record, whether the id is new or not', async () => {
@@ -162,8 +168,8 @@ describe('a trigger', () => {
   });
 
   it('keeps only the run id and its organization in the job', async () => {
-    const { record } = await bench.trigger(onDemand(reportDefinition('ids')));
-    const job = await bench.producer.hgetall(`${bench.prefix}:bull:runs:${record.id}`);
+    const { record } = await harness.trigger(onDemand(reportDefinition('ids')));
+    const job = await harness.producer.hgetall(`${harness.prefix}:bull:runs:${record.id}`);
     expect(JSON.parse(job.data ?? '')).toEqual({ run: record.id });
     expect(job.name).toBe('acme');
     expect(JSON.stringify({ ...job, name: '' })).not.toMatch(/acme|ids/);
@@ -176,8 +182,8 @@ describe('a trigger', () => {
     const request = onDemand(reportDefinition());
     const ports = { runs: own.runs, queue: own.queue, clock, log: silentLog };
     const opened: string[] = [];
-    const told = { ...request, onOpened: async ({ id }: { readonly id: string }) => void opened.push(id) };
-    await expect(triggerRun(told, { ...ports, queue: dying })).rejects.toThrow('killed');
+    const reported = { ...request, onOpened: async ({ id }: { readonly id: string }) => void opened.push(id) };
+    await expect(triggerRun(reported, { ...ports, queue: dying })).rejects.toThrow('killed');
     // The run will be executed, so the audit log gets its entry at once.
     expect(opened).toHaveLength(1);
     const log = recordingLog();

@@ -23,26 +23,26 @@ const fetched = (n: number, of: number) =>
   ({ type: 'fetched', call: `c${n}`, done: n, of, saved: false, tokens: 30 - n, finish: 5 }) as const;
 
 describe('watching a run', () => {
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let live: LiveProgressStore;
   const workers: RunWorker[] = [];
   const controllers: AbortController[] = [];
   beforeEach(async () => {
-    bench = await openQueueHarness();
-    live = redisLiveProgress(bench.producer, bench);
+    harness = await openQueueHarness();
+    live = redisLiveProgress(harness.producer, harness);
   });
   afterEach(async () => {
     for (const controller of controllers.splice(0)) controller.abort();
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
-    await bench.close();
+    await harness.close();
   });
 
   const start = (execute: Execute, clock: Clock = systemClock): void => {
-    const { worker: connection, prefix, runs: store } = bench;
+    const { worker: connection, prefix, runs: store } = harness;
     const log = recordingLog();
     workers.push(startWorker({ connection, prefix, store, execute, clock, log, concurrency: 1, backoff: () => 1 }));
   };
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
+  const opened = async (): Promise<string> => (await harness.trigger(onDemand(reportDefinition()))).record.id;
   const eager: Clock = { now: () => Date.now(), sleep: (_, signal) => systemClock.sleep(5, signal) };
   const watch = (id: string, clock: Clock = eager) => {
     const controller = new AbortController();
@@ -77,13 +77,13 @@ describe('watching a run', () => {
       observe({ type: 'begun', stage: 'deliver' });
       return done(RESULT);
     });
-    const told = await until(news, ({ live: said }) => said !== null);
-    expect(told.live).toMatchObject({ stage: 'fetch', done: 1, of: 2, tokens: 0, ahead: 3, finish: 9 });
+    const reported = await until(news, ({ live: said }) => said !== null);
+    expect(reported.live).toMatchObject({ stage: 'fetch', done: 1, of: 2, tokens: 0, ahead: 3, finish: 9 });
     go.tell();
     const last = await until(news, ({ record }) => record.state === 'done');
     expect(last).toMatchObject({ record: { calls: { made: 2 } }, live: null });
     expect(await news.next()).toEqual({ value: undefined, done: true });
-    expect(await bench.producer.exists(redisKeys(bench.prefix).live(id))).toBe(0);
+    expect(await harness.producer.exists(redisKeys(harness.prefix).live(id))).toBe(0);
   });
 
   it('continues through retries and snoozes', async () => {
@@ -101,9 +101,9 @@ describe('watching a run', () => {
     });
     await until(news, ({ record }) => record.state === 'running' && record.attempts === 2);
     letSleep();
-    const asleep = await until(news, ({ record }) => record.state === 'waiting' && record.attempts === 2);
-    expect(asleep.live).toBeNull();
-    await bench.runs.update(id, { state: 'failed' });
+    const snoozed = await until(news, ({ record }) => record.state === 'waiting' && record.attempts === 2);
+    expect(snoozed.live).toBeNull();
+    await harness.runs.update(id, { state: 'failed' });
     await until(news, ({ record }) => record.state === 'failed');
     expect((await news.next()).done).toBe(true);
   });
@@ -138,7 +138,7 @@ describe('watching a run', () => {
     const said = { stage: 'fetch', done: 3, of: 9, tokens: 1, ahead: null, finish: null, at: 5 } as const;
     await live.put(id, said);
     expect(await live.get(id)).toMatchObject({ live: said });
-    const ttl = await bench.producer.pttl(redisKeys(bench.prefix).live(id));
+    const ttl = await harness.producer.pttl(redisKeys(harness.prefix).live(id));
     expect(ttl).toBeGreaterThan(0);
     expect(ttl).toBeLessThanOrEqual(60_000);
     // By its record, no worker executes the run.
@@ -147,9 +147,9 @@ describe('watching a run', () => {
 
   it('ignores progress that it cannot read, such as that of a newer worker', async () => {
     const id = await opened();
-    await bench.runs.update(id, { state: 'running' });
+    await harness.runs.update(id, { state: 'running' });
     for (const text of ['{"stage":"dance"}', 'no json']) {
-      await bench.producer.set(redisKeys(bench.prefix).live(id), text);
+      await harness.producer.set(redisKeys(harness.prefix).live(id), text);
       expect(await live.get(id)).toMatchObject({ record: { state: 'running' }, live: null });
     }
   });
@@ -172,7 +172,7 @@ describe('watching a run', () => {
     const news = watchRun(id, new AbortController().signal, { live: fake(unsteady), clock });
     await news.next();
     away = true;
-    await bench.runs.update(id, { state: 'running' });
+    await harness.runs.update(id, { state: 'running' });
     expect((await news.next()).value).toMatchObject({ record: { state: 'running' } });
     expect(now).toBe(30_000);
     away = true;

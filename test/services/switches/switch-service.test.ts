@@ -18,14 +18,14 @@ const OCTOBER = { from: '2026-10-01', to: '2026-10-31', timezone: 'UTC', label: 
 const NOVEMBER = { from: '2026-11-01', to: '2026-11-30', timezone: 'UTC', label: '2026-11' };
 
 async function deployment() {
-  const bench = await openQueueHarness();
-  onTestFinished(() => bench.close());
-  const { runs, queue, prefix, producer } = bench;
+  const harness = await openQueueHarness();
+  onTestFinished(() => harness.close());
+  const { runs, queue, prefix, producer } = harness;
   const storage = directoryStorage(join(await folderFor(onTestFinished), 'archive'));
   const switches = sharedSwitches(producer, archivedSwitches(storage), { prefix, clock: systemClock });
   const audited: AuditEntry[] = [];
   const audit: AuditLog = { ...NO_AUDIT, record: async (entry) => void audited.push(entry) };
-  const service = createSwitchService({ switches, runs, queue, audit }, decisionHarness(bench, { audit }).decisions);
+  const service = createSwitchService({ switches, runs, queue, audit }, decisionHarness(harness, { audit }).decisions);
   let created = Date.now() - 10 * DAY_MS;
   /** A run whose worker has found that deliveries are stopped. */
   const stopped = async (of: Parameters<typeof anOrder>[0]): Promise<string> => {
@@ -41,7 +41,7 @@ async function deployment() {
   const stateOf = async (id: string) => (await runs.get(id))?.state;
   /** Whether its job can be taken now. */
   const isWoken = async (id: string) => !(await queue.promote(id));
-  return { ...bench, storage, switches, service, audited, stopped, stateOf, isWoken };
+  return { ...harness, storage, switches, service, audited, stopped, stateOf, isWoken };
 }
 
 test('a release continues waiting runs, and cancels those that a newer run supersedes or corrects', async () => {

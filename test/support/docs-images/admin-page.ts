@@ -10,7 +10,7 @@ import { accessPorts } from '../admin.ts';
 import type { DemoPack } from '../demo-packs.ts';
 import { partsOver } from '../features.ts';
 import { manualClock } from '../manual-clock.ts';
-import { aDoor } from '../page-auth.ts';
+import { createPageAuth } from '../page-auth.ts';
 import { done, NOW, OPERATOR, report, sampleAccess } from '../page-data.ts';
 import { recordingLog } from '../queue-harness.ts';
 
@@ -53,13 +53,13 @@ async function demoAccess(weekly: DemoPack): Promise<Partial<Access>> {
 /** The admin page without a server, Redis or a sign-in, with the tests' sample of runs and the demo's weekly pack. */
 export async function adminPage(weekly: DemoPack): Promise<Hono<Env>> {
   const clock = manualClock(NOW);
-  const door = aDoor([], { clock, log: recordingLog() }, { sessions: ANNA });
+  const pageAuth = createPageAuth([], { clock, log: recordingLog() }, { sessions: ANNA });
   const change = await demoAccess(weekly);
   const app = new Hono<Env>();
-  app.use(resolveClient(door), limitFormSize());
+  app.use(resolveClient(pageAuth), limitFormSize());
   addPage(app, {
     sessions: ANNA,
-    limit: door.limit,
+    limit: pageAuth.limit,
     access: (principal) => sampleAccess(principal, change),
     clock,
     parts: partsOver(accessPorts()),

@@ -20,7 +20,7 @@ export const countOf = (steps: readonly Step[], ...kinds: Step['kind'][]): numbe
 
 /** A repair that is done once all operators have read that it is needed. */
 export function sharedRepair(operators: number, repair: () => unknown): () => Promise<void> {
-  let asked = 0;
+  let requestCount = 0;
   let done = () => {};
   let failed: (reason: unknown) => void = () => {};
   const repaired = new Promise<void>((resolve, reject) => {
@@ -30,8 +30,8 @@ export function sharedRepair(operators: number, repair: () => unknown): () => Pr
   // The operators await it. A failure may come before all of them do.
   repaired.catch(() => {});
   return async () => {
-    asked += 1;
-    if (asked === operators) Promise.resolve().then(repair).then(done, failed);
+    requestCount += 1;
+    if (requestCount === operators) Promise.resolve().then(repair).then(done, failed);
     await repaired;
   };
 }

@@ -25,10 +25,10 @@ export function checkNotes(texts: readonly string[], section: ExpectedSection, c
     if (provisional) expect(texts.join('\n'), section.id).toMatch(/figures of past periods still change/);
     if (refused) expect(texts.join('\n'), section.id).toMatch(/No change.* of the whole range is shown/);
     if (granularity === undefined) continue;
-    const unlike = rows.some((row) =>
+    const notComparable = rows.some((row) =>
       Object.values(row.figures).some((figure) => figure.others[kind]?.comparable === false),
     );
-    if (unlike) {
+    if (notComparable) {
       expect(texts.join('\n'), section.id).toMatch(/No change is shown for /);
       checked.notes += 1;
     }

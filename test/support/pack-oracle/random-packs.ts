@@ -236,7 +236,7 @@ const BASES: Readonly<Record<string, string>> = {
 /** The sections with the numbers of cases that their calls request or have anyway, however the planner shares calls. */
 export function withBases(sections: readonly AskedSection[], { metrics: known }: Catalog): AskedSection[] {
   const lists = ({ metrics }: AskedSection, metric: string): boolean => metrics.some(({ id }) => id === metric);
-  const isAsked = (metric: string, base: string): boolean => {
+  const isRequested = (metric: string, base: string): boolean => {
     const [own, count] = [metric, base].map((name) => known.find(({ id }) => id === name));
     if (count === undefined || count.time_field !== own?.time_field) return false;
     const asking = sections.filter((section) => lists(section, metric) || lists(section, base));
@@ -253,7 +253,7 @@ export function withBases(sections: readonly AskedSection[], { metrics: known }:
     ...section,
     metrics: section.metrics.map((metric) => {
       const base = BASES[metric.id];
-      return base !== undefined && isAsked(metric.id, base) ? { ...metric, base } : metric;
+      return base !== undefined && isRequested(metric.id, base) ? { ...metric, base } : metric;
     }),
   }));
 }

@@ -28,8 +28,9 @@ function moversOf(section: ExpectedSection, wanted: readonly string[] | undefine
   const { metrics, dimensions, granularity, range, kinds, rows } = section;
   const [kind] = kinds;
   if (kind === undefined || dimensions.length === 0 || granularity !== undefined || range === undefined) return [];
-  const asked = wanted === undefined ? metrics : wanted.flatMap((id) => metrics.filter((metric) => metric.id === id));
-  return asked.flatMap(({ id, label, unit }): Mover[] => {
+  const requested =
+    wanted === undefined ? metrics : wanted.flatMap((id) => metrics.filter((metric) => metric.id === id));
+  return requested.flatMap(({ id, label, unit }): Mover[] => {
     const moves = rows.flatMap(({ figures, groups, over }) => {
       const figure = figures[id];
       const { now = null, others = {}, provisional = false } = figure ?? {};

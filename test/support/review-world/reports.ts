@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { reportFileSchema } from '../../../src/compose/built-in-kinds.ts';
-import { personOf } from '../../../src/definitions/people.ts';
+import { resolvePerson } from '../../../src/definitions/people.ts';
 import { orgFileSchema } from '../../../src/definitions/schema/org-settings.ts';
 import { peopleSchema } from '../../../src/definitions/schema/review.ts';
 import type { FrozenDefinition } from '../../../src/queue/definitions/definition-store.ts';
@@ -126,6 +126,7 @@ export const humanOfPrincipal = (principal: string): string =>
 
 // The table must match the code, or the test would prove nothing.
 for (const { by, human } of SIGN_INS) {
-  const { person } = by.kind === 'shell' ? { person: by.subject } : personOf({ ...by, kind: by.kind }, PARSED_PEOPLE);
+  const { person } =
+    by.kind === 'shell' ? { person: by.subject } : resolvePerson({ ...by, kind: by.kind }, PARSED_PEOPLE);
   if (humanOf(person) !== human) throw new Error(`${by.name} is ${person}`);
 }

@@ -162,7 +162,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
     const sending = { mailOf, observe: () => {} };
     const notices = createOwnerNotices(shared, sending);
     const budget = memoryBudget({ calls: 1_000_000, windowMs: 1, clock });
-    const portsOf = async (): Promise<RunPorts> => ({
+    const buildRunPorts = async (): Promise<RunPorts> => ({
       ...shared,
       client: service.client,
       key: 'key',
@@ -183,7 +183,7 @@ export function reviewWorld(folder: string, service: AnsweringService, onMail: O
     });
     const execute = createRunExecutor({
       ...shared,
-      portsOf,
+      buildRunPorts,
       notices,
       keyOf: async () => 'key',
     });

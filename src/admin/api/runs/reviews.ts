@@ -83,7 +83,7 @@ const commentParams = z.object({
     .union([z.literal('_'), z.string().regex(ID_PATTERN, 'a section’s id, or _')])
     .meta({ description: 'The section’s id; `_`: the whole report.', example: 'onboarding' }),
 });
-const sectionOf = (section: string): string | null => (section === '_' ? null : section);
+const parseSection = (section: string): string | null => (section === '_' ? null : section);
 
 const commentRoute = createRoute({
   method: 'put',
@@ -243,13 +243,19 @@ export function addReviewRoutes(app: AdminApp, { log }: { readonly log: Log }): 
     const { id, section } = context.req.valid('param');
     const { text } = context.req.valid('json');
     const { value } = context.req.valid('query');
-    return context.json(commentedView(await context.get('access').comment(id, sectionOf(section), text, value)), 200);
+    return context.json(
+      commentedView(await context.get('access').comment(id, parseSection(section), text, value)),
+      200,
+    );
   });
 
   app.openapi(withdrawRoute, async (context) => {
     const { id, section } = context.req.valid('param');
     const { value } = context.req.valid('query');
-    return context.json(commentedView(await context.get('access').comment(id, sectionOf(section), null, value)), 200);
+    return context.json(
+      commentedView(await context.get('access').comment(id, parseSection(section), null, value)),
+      200,
+    );
   });
 
   app.openapi(approveRoute, async (context) => {

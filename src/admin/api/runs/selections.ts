@@ -7,7 +7,6 @@ import { MAX_SELECTED, type SelectionView } from '../../../services/selections/s
 import type { AdminApp } from '../../hono-env.ts';
 import {
   filterProblems,
-  instantOf,
   instantText,
   jsonRequestBody,
   jsonResponse,
@@ -15,6 +14,7 @@ import {
   orgSchema,
   orNull,
   PROBLEM_RESPONSES,
+  parseQueryInstant,
   partFilters,
   partSchema,
   reasonBody,
@@ -144,7 +144,7 @@ export function addSelectionRoutes(app: AdminApp, now: () => number): void {
   app.openapi(previewRoute, async (context) => {
     const { action, ids, filter = {} } = context.req.valid('json');
     const { since, until, ...rest } = filter;
-    const created = { since: instantOf(since, now()), until: instantOf(until, now()) };
+    const created = { since: parseQueryInstant(since, now()), until: parseQueryInstant(until, now()) };
     const input = ids === undefined ? { action, filter: { ...rest, ...created } } : { action, ids };
     return context.json(selectionBody(await context.get('access').previewSelection(input)), 200);
   });

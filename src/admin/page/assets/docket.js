@@ -21,7 +21,7 @@ let answeredAt = Date.now();
 /** Time of the data on the page. */
 let renewedAt = answeredAt;
 /** Time of the last request. */
-let askedAt = answeredAt;
+let requestedAt = answeredAt;
 /** Time since when the page is visible. Hidden pages make no requests. */
 let visibleSince = answeredAt;
 /** Why the last request failed; empty if it did not. */
@@ -40,7 +40,7 @@ async function update() {
     updateAgain = true;
     return;
   }
-  await ask(async () => {
+  await makeRequest(async () => {
     // After a rejected form the browser's address is the form's target, which does not accept GET.
     const html = await request(document.querySelector('[data-self]')?.getAttribute('data-self') ?? location.href);
     if (html === undefined) return;
@@ -51,12 +51,12 @@ async function update() {
 }
 
 /** Checks, without fetching data, that Docket and Redis respond and the session is still valid. */
-const checkPulse = () => ask(async () => void (await request('/pulse')));
+const checkPulse = () => makeRequest(async () => void (await request('/pulse')));
 
 /** Makes one request at a time. @param {() => Promise<void>} question */
-async function ask(question) {
+async function makeRequest(question) {
   updating = true;
-  askedAt = Date.now();
+  requestedAt = Date.now();
   try {
     await question();
   } finally {
@@ -78,7 +78,7 @@ async function request(url) {
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.text();
-    failure = failureOf(response, text);
+    failure = describeFailure(response, text);
     if (failure !== '') return undefined;
     answeredAt = Date.now();
     return text;
@@ -94,7 +94,7 @@ async function request(url) {
 }
 
 /** What is wrong with a response; empty if nothing is. @param {Response} response @param {string} html */
-function failureOf(response, html) {
+function describeFailure(response, html) {
   if (response.type === 'opaqueredirect') return SIGNED_OUT;
   if (response.ok) return '';
   const problem = new DOMParser().parseFromString(html, 'text/html').querySelector('[data-problem]');
@@ -287,7 +287,7 @@ if (isLive()) {
     if (updating || document.visibilityState !== 'visible' || failure === SIGNED_OUT) return;
     const now = Date.now();
     // Half a second less, because the interval may fire a little early.
-    if (now - askedAt < PULSE_MS - 500) return;
+    if (now - requestedAt < PULSE_MS - 500) return;
     void (now - renewedAt >= renewalMs() - 500 ? update() : checkPulse());
   }, 1_000);
   document.addEventListener('visibilitychange', () => {
@@ -303,7 +303,7 @@ const waiting = document.querySelector('[data-retry]');
 if (waiting !== null) {
   setInterval(() => {
     if (updating || document.visibilityState !== 'visible') return;
-    void ask(async () => {
+    void makeRequest(async () => {
       const html = await request(location.href);
       if (html !== undefined || failure === SIGNED_OUT) location.reload();
       else waiting.textContent = `${failure} This page loads again as soon as it can.`;

@@ -57,12 +57,12 @@ function commandsOfPage() {
   /** @type {Map<string, Command>} */
   const found = new Map();
   /** @param {Element} element */
-  const textOf = (element) => (element.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
+  const readText = (element) => (element.textContent ?? '').replaceAll(/\s+/g, ' ').trim();
   for (const form of document.querySelectorAll('main details.action > summary')) {
     const details = form.parentElement;
     if (!(details instanceof HTMLDetailsElement)) continue;
-    found.set(`do ${textOf(form)}`, {
-      label: textOf(form),
+    found.set(`do ${readText(form)}`, {
+      label: readText(form),
       kind: 'action',
       run: () => {
         details.open = true;
@@ -74,7 +74,7 @@ function commandsOfPage() {
   for (const link of document.querySelectorAll('.site-header nav a, main a[href^="/"]')) {
     if (!(link instanceof HTMLAnchorElement)) continue;
     const { href } = link;
-    const label = link.getAttribute('aria-label') ?? textOf(link);
+    const label = link.getAttribute('aria-label') ?? readText(link);
     const kind = link.closest('.site-header') === null ? 'link' : 'page';
     if (label !== '' && !found.has(href)) found.set(href, { label, kind, run: () => location.assign(href) });
   }

@@ -60,7 +60,7 @@ function activityText({ record, live }: RunSnapshot): string {
 }
 
 /** Completed and planned calls. Null before there is a plan. */
-function progressOf({ record, live }: RunSnapshot): { readonly done: number; readonly of: number } | null {
+function toProgress({ record, live }: RunSnapshot): { readonly done: number; readonly of: number } | null {
   if (live !== null && live.of > 0) return { done: live.done, of: live.of };
   const { planned, made, saved } = record.calls;
   return planned === 0 ? null : { done: Math.min(planned, made + saved), of: planned };
@@ -69,7 +69,7 @@ function progressOf({ record, live }: RunSnapshot): { readonly done: number; rea
 /** The progress of a run. The script updates the parts that have `data-part`. */
 export const RunProgressBar = ({ snapshot, now }: { readonly snapshot: RunSnapshot; readonly now: number }) => {
   const zone = runZone(snapshot.record);
-  const progress = progressOf(snapshot);
+  const progress = toProgress(snapshot);
   const { live, record } = snapshot;
   return (
     <div class="progress">

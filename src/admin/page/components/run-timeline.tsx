@@ -1,4 +1,8 @@
-import { groupTimeline, recipientsOf, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
+import {
+  collectRecipients,
+  groupTimeline,
+  type TimelineGroup,
+} from '../../../services/runs/timeline/group-timeline.ts';
 import type { TimelineEntry } from '../../../services/runs/timeline/timeline-entry.ts';
 import { formatCounted, formatElapsed } from './format-numbers.ts';
 import { EmptyState } from './layout.tsx';
@@ -77,7 +81,7 @@ const StepRecipient = ({ entry: { delivery, recipient } }: { readonly entry: Tim
 
 const StepGroup = ({ group }: { readonly group: TimelineGroup }) => {
   const { head, entries } = group;
-  const recipients = recipientsOf(group);
+  const recipients = collectRecipients(group);
   const isSame = entries.every(({ detail }) => detail === head.detail);
   return (
     <details class="fold">

@@ -89,7 +89,7 @@ export interface Zones {
   readonly shared: string;
 }
 
-export function zonesOf(organizations: readonly Pick<OrganizationEntry, 'org' | 'timezone'>[]): Zones {
+export function collectZones(organizations: readonly Pick<OrganizationEntry, 'org' | 'timezone'>[]): Zones {
   const zones = new Map(organizations.flatMap(({ org, timezone }) => (timezone === null ? [] : [[org, timezone]])));
   const [first, ...others] = new Set(zones.values());
   return { of: (org) => zones.get(org) ?? 'UTC', shared: first !== undefined && others.length === 0 ? first : 'UTC' };

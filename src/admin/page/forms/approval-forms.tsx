@@ -14,7 +14,7 @@ interface DecisionProps {
 /** The first eight digits of a hash: enough for people to compare. */
 export const shortHash = (hash: string): string => hash.slice(0, 8);
 
-const rejectionOf = (refused: RejectedForm | undefined, action: string): RejectedForm | undefined =>
+const selectRejection = (refused: RejectedForm | undefined, action: string): RejectedForm | undefined =>
   refused?.action === action ? refused : undefined;
 
 interface ApproveProps extends DecisionProps {
@@ -25,7 +25,7 @@ interface ApproveProps extends DecisionProps {
 /** Approves the content on the page. If the period was already delivered, an extra box must be ticked. */
 export const ApproveForm = ({ layout, run, content, delivered, refused }: ApproveProps) => {
   const action = `/runs/${run}/approve`;
-  const rejected = rejectionOf(refused, action);
+  const rejected = selectRejection(refused, action);
   return (
     <form class="resolve" method="post" action={action} id="approve">
       <Csrf layout={layout} />
@@ -112,7 +112,7 @@ export const DelegateForm = ({ layout, view: { record, deputies }, refused }: De
 /** Rejects the content on the page, with a reason: the run ends, or its figures are fetched again. */
 export const RejectForm = ({ layout, run, content, refused }: DecisionProps) => {
   const action = `/runs/${run}/reject`;
-  const rejected = rejectionOf(refused, action);
+  const rejected = selectRejection(refused, action);
   return (
     <details class="action" open={rejected !== undefined}>
       <summary class="button danger">Reject…</summary>

@@ -28,8 +28,11 @@ export const sectionKey = (section: string | null): string => section ?? '_';
 const commentAction = (run: string): string => `/runs/${run}/comments`;
 
 /** Whether the rejected form is the one of this section. */
-const isOf = (refused: RejectedForm | undefined, run: string, section: string | null): refused is RejectedForm =>
-  refused?.action === commentAction(run) && refused.values.section === sectionKey(section);
+const isRejectionFor = (
+  refused: RejectedForm | undefined,
+  run: string,
+  section: string | null,
+): refused is RejectedForm => refused?.action === commentAction(run) && refused.values.section === sectionKey(section);
 
 /** Writes, changes or withdraws the comment on a section. */
 export const CommentForm = ({
@@ -43,7 +46,7 @@ export const CommentForm = ({
   draft,
   refused,
 }: CommentFormProps) => {
-  const rejected = isOf(refused, run, section) ? refused : undefined;
+  const rejected = isRejectionFor(refused, run, section) ? refused : undefined;
   const id = `comment-text-${sectionKey(section)}`;
   const errorId = rejected === undefined ? undefined : `${id}-error`;
   return (

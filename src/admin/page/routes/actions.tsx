@@ -8,7 +8,7 @@ import { isReportDelivery } from '../../../services/deliveries/decision-rules.ts
 import { SWITCH_KINDS } from '../../../services/switches/switch-service.ts';
 import type { Access } from '../../access/access.ts';
 import type { Env } from '../../hono-env.ts';
-import { problemOf } from '../../problem.ts';
+import { toProblemResponse } from '../../problem.ts';
 import { incompleteForm, type PageContext, parseReason, readFormFields, safeRedirectPath } from './page-context.ts';
 import { REVIEW_ACTIONS } from './review-actions.ts';
 import { decideSelected, previewSelected } from './selection-actions.ts';
@@ -48,7 +48,9 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         return context.redirect(await perform(page.access(context), fields, context.req.param() as FormFields), 303);
       } catch (thrown) {
         const status =
-          thrown instanceof DocketError ? INLINE_STATUSES.find((each) => each === problemOf(thrown).status) : undefined;
+          thrown instanceof DocketError
+            ? INLINE_STATUSES.find((each) => each === toProblemResponse(thrown).status)
+            : undefined;
         if (!(thrown instanceof DocketError) || status === undefined) throw thrown;
         const { csrf: _, ...values } = fields;
         const refused = { action: context.req.path, values, error: thrown.toJSON() };
@@ -74,7 +76,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         priority: 'on_demand',
         again,
         unfinished: fields.unfinished === 'yes',
-        idempotencyKey: idempotencyKeyOf(fields, { period, value, deliver, ...(again ? { again } : {}) }),
+        idempotencyKey: deriveIdempotencyKey(fields, { period, value, deliver, ...(again ? { again } : {}) }),
       });
       return `/runs/${record.id}?did=${opened ? 'opened' : 'repeated'}`;
     },
@@ -98,12 +100,12 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
 
   for (const kind of SWITCH_KINDS) {
     for (const path of ['/organizations/:org', '/pauses']) {
-      const targetOf = ({ org = null }: { readonly org?: string | null }) => ({ kind, org });
+      const toSwitchTarget = ({ org = null }: { readonly org?: string | null }) => ({ kind, org });
       action(
         `${path}/${kind}`,
         () => showPauses,
         async (access, fields, parameters) => {
-          await access.setSwitch(targetOf(parameters), parseReason(fields.reason));
+          await access.setSwitch(toSwitchTarget(parameters), parseReason(fields.reason));
           return `/pauses?did=${kind === 'stop' ? 'stopped' : 'held'}`;
         },
       );
@@ -111,8 +113,8 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         `${path}/release-${kind}`,
         () => showPauses,
         async (access, fields, parameters) => {
-          const [also, except] = [idsOf(fields.also), idsOf(fields.except)];
-          await access.releaseSwitch(targetOf(parameters), parseReason(fields.reason), { also, except });
+          const [also, except] = [parseIds(fields.also), parseIds(fields.except)];
+          await access.releaseSwitch(toSwitchTarget(parameters), parseReason(fields.reason), { also, except });
           return `/pauses?did=${kind}-released`;
         },
       );
@@ -162,7 +164,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
         selectedRuns(fields).map(async (id) => {
           const { org, report, period, deliver } = await access.run(id);
           const of = { period: parsePeriod(formatPeriodArgument(period)), deliver };
-          const idempotencyKey = idempotencyKeyOf({ trigger: id }, of);
+          const idempotencyKey = deriveIdempotencyKey({ trigger: id }, of);
           await access.trigger(org, report, { ...of, priority: 'on_demand', again: false, idempotencyKey });
         }),
       );
@@ -188,7 +190,7 @@ export function addActions(app: Hono<Env>, page: PageContext): void {
     async (access, fields, { id = '' }) => {
       const reason = parseReason(fields.reason);
       const as = parseResolution(fields);
-      const chosen = fields.which === 'all' ? await undecidedOf(access, id, fields) : selectedDeliveries(fields);
+      const chosen = fields.which === 'all' ? await requireUndecided(access, id, fields) : selectedDeliveries(fields);
       const rows = await access.resolveMany(id, chosen, as, reason);
       return `/runs/${id}?did=${as}${rows.length === 1 ? '' : '-many'}`;
     },
@@ -277,7 +279,7 @@ function selectedDeliveries({ delivery = '' }: FormFields): readonly string[] {
 }
 
 /** All undecided deliveries of a run, if their number is still the one that the form showed. */
-async function undecidedOf(access: Access, run: string, { shown }: FormFields): Promise<readonly string[]> {
+async function requireUndecided(access: Access, run: string, { shown }: FormFields): Promise<readonly string[]> {
   const { deliveries } = await access.deliveries({ run, limit: 1 });
   const undecided = deliveries.filter((row) => row.state === 'unknown' && isReportDelivery(row));
   if (undecided.length === Number(shown) && undecided.length > 0) return undecided.map(({ id }) => id);
@@ -310,11 +312,11 @@ function selectedRuns(fields: FormFields): readonly string[] {
 }
 
 /** The ids of the ticked boxes; empty if there are none. */
-const idsOf = (text: string | undefined): readonly string[] =>
+const parseIds = (text: string | undefined): readonly string[] =>
   text === undefined || text === '' ? [] : text.split(',');
 
 /** The same form with the same choices gives the same key. Other choices give another one. */
-const idempotencyKeyOf = ({ trigger = '' }: FormFields, request: unknown): string =>
+const deriveIdempotencyKey = ({ trigger = '' }: FormFields, request: unknown): string =>
   `page-${createHash('sha256')
     .update(JSON.stringify([trigger, request]))
     .digest('hex')

@@ -10,7 +10,7 @@ import { isFiltered } from '../components/filter-fields.tsx';
 import type { ZoneSubject } from '../components/header/zone-choice.tsx';
 import type { LayoutData } from '../components/layout.tsx';
 import { runZone } from '../components/run-table.tsx';
-import { zonesOf } from '../components/time.tsx';
+import { collectZones } from '../components/time.tsx';
 import type { RejectedForm } from '../forms/reason-form.tsx';
 import { AuditList } from '../views/audit-log.tsx';
 import { CorrectionPage } from '../views/corrections/correction.tsx';
@@ -122,7 +122,7 @@ export function addViews(app: Hono<Env>, page: PageContext): void {
       return (
         <Corrections
           layout={layout}
-          data={{ corrections, zones: zonesOf(organizations) }}
+          data={{ corrections, zones: collectZones(organizations) }}
           notice={actionNotice(context.req.query('did'))}
         />
       );
@@ -191,7 +191,7 @@ export type ShowView = (page: PageContext, context: Context<Env>, options?: View
 const respond = async (context: Context<Env>, element: unknown, { refused, status = 422 }: ViewOptions) =>
   context.html(await renderDocument(element), refused === undefined ? 200 : status);
 
-const noticeOf = (context: Context<Env>, row?: DeliveryRow) => actionNotice(context.req.query('did'), row);
+const buildNotice = (context: Context<Env>, row?: DeliveryRow) => actionNotice(context.req.query('did'), row);
 
 export const showReport: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
@@ -199,7 +199,7 @@ export const showReport: ShowView = async (page, context, options = {}) => {
   const loaded = await loadReport(access, org, report);
   const layout = await page.layout(context, access, { org, zone: loaded.report.timezone });
   const data = { ...loaded, refused: options.refused };
-  return respond(context, <Report layout={layout} data={data} notice={noticeOf(context)} />, options);
+  return respond(context, <Report layout={layout} data={data} notice={buildNotice(context)} />, options);
 };
 
 export const showRuns: ShowView = async (page, context, options = {}) => {
@@ -268,8 +268,8 @@ export const showDelivery: ShowView = async (page, context, options = {}) => {
     page.layout(context, access, { org: row.org }),
     access.organizations(),
   ]);
-  const data = { row, zone: zonesOf(organizations).of(row.org), refused: options.refused };
-  return respond(context, <Delivery layout={layout} data={data} notice={noticeOf(context, row)} />, options);
+  const data = { row, zone: collectZones(organizations).of(row.org), refused: options.refused };
+  return respond(context, <Delivery layout={layout} data={data} notice={buildNotice(context, row)} />, options);
 };
 
 export const showCorrection: ShowView = async (page, context, options = {}) => {
@@ -278,7 +278,7 @@ export const showCorrection: ShowView = async (page, context, options = {}) => {
   if (isShortId(context, view.id)) return context.redirect(`/corrections/${view.id}`);
   const layout = await page.layout(context, access, { org: view.run.org, zone: view.period.timezone });
   const data = { view, refused: options.refused };
-  return respond(context, <CorrectionPage layout={layout} data={data} notice={noticeOf(context)} />, options);
+  return respond(context, <CorrectionPage layout={layout} data={data} notice={buildNotice(context)} />, options);
 };
 
 export const showSelection: ShowView = async (page, context, options = {}) => {
@@ -295,19 +295,19 @@ export const showOverview: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadOverview(access, page.now())]);
   const data = { ...loaded, refused: options.refused };
-  return respond(context, <Overview layout={layout} data={data} notice={noticeOf(context)} />, options);
+  return respond(context, <Overview layout={layout} data={data} notice={buildNotice(context)} />, options);
 };
 
 export const showDenied: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadDenied(access)]);
   const data = { ...loaded, refused: options.refused };
-  return respond(context, <Denied layout={layout} data={data} notice={noticeOf(context)} />, options);
+  return respond(context, <Denied layout={layout} data={data} notice={buildNotice(context)} />, options);
 };
 
 export const showPauses: ShowView = async (page, context, options = {}) => {
   const access = page.access(context);
   const [layout, loaded] = await Promise.all([page.layout(context, access), loadPauses(access)]);
   const data = { ...loaded, refused: options.refused };
-  return respond(context, <Pauses layout={layout} data={data} notice={noticeOf(context)} />, options);
+  return respond(context, <Pauses layout={layout} data={data} notice={buildNotice(context)} />, options);
 };

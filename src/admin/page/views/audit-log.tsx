@@ -2,7 +2,7 @@ import type { AuditEvent, AuditPage, StoredAuditEntry } from '../../../services/
 import type { OrganizationEntry } from '../../access/reports.ts';
 import { EmptyState, PageLayout, Pager, Table, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
-import { Timestamp, zonesOf } from '../components/time.tsx';
+import { collectZones, Timestamp } from '../components/time.tsx';
 
 const AUDIT_EVENT_LABELS: Readonly<Record<AuditEvent, string>> = {
   'run.triggered': 'ran',
@@ -42,7 +42,7 @@ export interface AuditData {
 }
 
 export const AuditList = ({ layout, data: { page, organizations, after } }: ViewProps<AuditData>) => {
-  const zones = zonesOf(organizations);
+  const zones = collectZones(organizations);
   return (
     <PageLayout layout={layout} title="Audit" current="/audit">
       <h1>Audit</h1>

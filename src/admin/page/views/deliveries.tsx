@@ -19,7 +19,7 @@ import {
 } from '../components/layout.tsx';
 import { ReportLink, RunLink } from '../components/run-table.tsx';
 import { DELIVERY_STATE_LABELS, DeliveryBadge } from '../components/status-badge.tsx';
-import { Timestamp, When, zonesOf } from '../components/time.tsx';
+import { collectZones, Timestamp, When } from '../components/time.tsx';
 import { ReasonForm, ReasonInput, type RejectedForm } from '../forms/reason-form.tsx';
 import { ResolveForm } from '../forms/resolve-form.tsx';
 import { SelectForm } from '../forms/select-form.tsx';
@@ -31,7 +31,7 @@ const MAX_ROWS = 50;
 
 /** Deliveries that need a decision first, then the others. */
 export const Deliveries = ({ layout, data, notice }: ViewProps<Loaded<typeof loadDeliveries>>) => {
-  const zones = zonesOf(data.organizations);
+  const zones = collectZones(data.organizations);
   const decided = data.recent.filter(({ state }) => state !== 'unknown');
   return (
     <PageLayout layout={layout} title="Deliveries" current="/deliveries" notice={notice}>

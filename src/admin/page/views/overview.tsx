@@ -10,14 +10,14 @@ import { formatInteger } from '../components/format-numbers.ts';
 import { EmptyState, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, RunLink, RunProgressBar, RunTable, triggerText } from '../components/run-table.tsx';
 import { RunBadge } from '../components/status-badge.tsx';
-import { type Zones, zonesOf } from '../components/time.tsx';
+import { collectZones, type Zones } from '../components/time.tsx';
 import type { Loaded, loadOverview } from '../routes/loaders.ts';
 import { PauseLine } from './pauses.tsx';
 import { SlotList } from './slots.tsx';
 
 /** Active runs and everything that needs a decision. While the page is open, the script updates each `data-live` part. */
 export const Overview = ({ layout, data, notice }: ViewProps<Loaded<typeof loadOverview>>) => {
-  const zones = zonesOf(data.organizations);
+  const zones = collectZones(data.organizations);
   return (
     <PageLayout layout={layout} title="" current="/" notice={notice}>
       <h1 class="visually-hidden">Overview</h1>

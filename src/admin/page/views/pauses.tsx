@@ -2,7 +2,7 @@ import { lacksPermission, type Pause } from '../../../queue/schedules/pauses.ts'
 import { type StoppedRun, SWITCH_KINDS, type Switch } from '../../../services/switches/switch-service.ts';
 import { canAct, EmptyState, type LayoutData, PageLayout, Section, type ViewProps } from '../components/layout.tsx';
 import { ReportLink, reportPath } from '../components/run-table.tsx';
-import { When, zonesOf } from '../components/time.tsx';
+import { collectZones, When } from '../components/time.tsx';
 import { ReasonForm } from '../forms/reason-form.tsx';
 import type { Loaded, loadPauses } from '../routes/loaders.ts';
 
@@ -120,7 +120,7 @@ const SwitchForms = ({ org, layout, data }: Pick<SwitchEntryProps, 'layout' | 'd
 /** Maximum forms. Further pauses of reports are resumed on the pages of those reports. */
 const MAX_FORMS = 20;
 
-type OrgZones = ReturnType<typeof zonesOf>;
+type OrgZones = ReturnType<typeof collectZones>;
 interface SwitchEntryProps {
   readonly one: Switch;
   readonly layout: LayoutData;
@@ -129,7 +129,7 @@ interface SwitchEntryProps {
 }
 
 export const Pauses = ({ layout, data, notice }: ViewProps<Loaded<typeof loadPauses>>) => {
-  const zones = zonesOf(data.organizations);
+  const zones = collectZones(data.organizations);
   // Organizations first, because they have no page of their own to resume them on.
   const pauses = [...data.pauses].sort((a, b) => Number(a.report !== null) - Number(b.report !== null));
   return (

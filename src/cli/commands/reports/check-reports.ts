@@ -13,7 +13,7 @@ import { checkOrgDisplay } from '../../../plan/checks/check-display.ts';
 import { splitWarnings } from '../../../plan/checks/check-split.ts';
 import { checkTargets } from '../../../plan/checks/check-targets.ts';
 import { checkReadings } from '../../../plan/checks/reading-check.ts';
-import { type FileDiagnostics, formatOf } from '../../../render/formats/format.ts';
+import { type FileDiagnostics, resolveFormat } from '../../../render/formats/format.ts';
 import { catalogDiagnostics, planDiagnostic } from '../../../services/definitions/catalog-diagnostics.ts';
 import {
   dataReadyWarnings,
@@ -137,7 +137,7 @@ async function workbookFindings(
   for (const { value, source } of named) {
     const report = { definition: value, settings, folder: dirname(source.file), catalog };
     for (const output of value.outputs) {
-      const tools = await formatOf(output, FORMATS).format.fileTools?.();
+      const tools = await resolveFormat(output, FORMATS).format.fileTools?.();
       if (tools !== undefined) found.push(await tools.check(output, report));
     }
   }

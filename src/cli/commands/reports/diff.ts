@@ -9,7 +9,7 @@ import {
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../definitions/diagnostics/diagnostic.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
-import { runPeriodsOf } from '../../../definitions/periods/period.ts';
+import { resolveRunPeriods } from '../../../definitions/periods/period.ts';
 import { diffReports, type ReportDiff, type ReportVersion, type SetChange } from '../../../definitions/report-diff.ts';
 import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { compilePlan } from '../../../plan/compile.ts';
@@ -162,7 +162,7 @@ async function openCallCounter(context: AppContext, orgs: Definitions['orgs']) {
       if (version === undefined || composed === undefined) return null;
       const { definition, settings } = version;
       try {
-        const periods = runPeriodsOf(definition, settings, context.clock.now());
+        const periods = resolveRunPeriods(definition, settings, context.clock.now());
         const { calls } = await withCatalog(
           (maxAgeMs) => composed.catalogOf(settings, maxAgeMs),
           (catalog) => compilePlan({ definition, settings, ...periods, catalog }),

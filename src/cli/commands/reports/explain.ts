@@ -2,13 +2,13 @@ import { secretSource } from '../../../base/secrets/secret.ts';
 import { FORMATS, loadDefinitions, requireReport } from '../../../compose/built-in-kinds.ts';
 import { composeCatalogs } from '../../../compose/run-ports.ts';
 import { assertBegun } from '../../../definitions/periods/assert-period.ts';
-import { parsePeriod, runPeriodsOf } from '../../../definitions/periods/period.ts';
+import { parsePeriod, resolveRunPeriods } from '../../../definitions/periods/period.ts';
 import { outputFiles } from '../../../definitions/schema/outputs.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import type { TemplateView } from '../../../definitions/schema/template-view.ts';
 import { withCatalog } from '../../../fetch/cache/catalog-cache.ts';
 import { formatExplain } from '../../../plan/explain.ts';
-import { formatOf } from '../../../render/formats/format.ts';
+import { resolveFormat } from '../../../render/formats/format.ts';
 import { explainReport } from '../../../services/definitions/explain-report.ts';
 import { createTemplateViewer } from '../../../services/definitions/view-template.ts';
 import { createContext } from '../../context.ts';
@@ -26,7 +26,7 @@ export async function explain(
   const jobs = await loadDefinitions(config.DOCKET_JOBS);
   const { definition, settings } = requireReport(jobs, report);
   const spec = flags.period === undefined ? undefined : parsePeriod(flags.period);
-  const days = runPeriodsOf(definition, settings, clock.now(), spec);
+  const days = resolveRunPeriods(definition, settings, clock.now(), spec);
   assertBegun(days, clock.now());
   const { catalogOf, sharedBudgets, scope } = await composeCatalogs(context, { orgs: jobs.orgs });
   try {
@@ -58,6 +58,6 @@ export async function explain(
 
 async function templateLines({ outputs }: Definition, view: TemplateView): Promise<readonly string[]> {
   const output = outputs.find((each) => outputFiles(each, FORMATS).length > 0);
-  const tools = output === undefined ? undefined : await formatOf(output, FORMATS).format.fileTools?.();
+  const tools = output === undefined ? undefined : await resolveFormat(output, FORMATS).format.fileTools?.();
   return tools?.lines(view) ?? [];
 }

@@ -36,7 +36,7 @@ export async function newReport(name: string, flags: NewReportFlags, io: Command
   const jobs = await loadDefinitions(context.config.DOCKET_JOBS);
   const of = loadedOrganization(jobs, org);
   assertNewName(jobs, org, report);
-  const readers = readersOf(flags, of);
+  const readers = resolveReaders(flags, of);
   const found = flags.offline
     ? 'without --offline the sections follow the catalog of the API key'
     : await findCatalog(context, jobs, of.settings);
@@ -118,7 +118,10 @@ function assertNewName(jobs: Definitions, org: string, report: string): void {
 }
 
 /** Recipients and owner, from the flags or else from the addresses that org.yaml allows. Throws `usage.invalid`. */
-function readersOf({ to, owner }: NewReportFlags, { settings }: LoadedOrg): { to: readonly string[]; owner: string } {
+function resolveReaders(
+  { to, owner }: NewReportFlags,
+  { settings }: LoadedOrg,
+): { to: readonly string[]; owner: string } {
   const allowed = settings.recipients.addresses;
   const recipients =
     to === undefined ? allowed.slice(0, 1) : parseAddresses(validatedFlag('--to', to.join(' '), validateAddresses));

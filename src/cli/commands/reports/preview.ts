@@ -16,7 +16,7 @@ import type { Dataset } from '../../../fetch/dataset.ts';
 import { inlineImages, MAIL_BODY_NAMES, mailBodies, type RunMail } from '../../../render/artifact.ts';
 import { type TypedComment, withComments } from '../../../render/figures/comments/printed-comments.ts';
 import { figureReferences, referenceText } from '../../../render/figures/comments/references.ts';
-import { type Format, formatOf } from '../../../render/formats/format.ts';
+import { type Format, resolveFormat } from '../../../render/formats/format.ts';
 import type { RunOrder } from '../../../run/run-record.ts';
 import type { RunResult } from '../../../run/run-result.ts';
 import { createContext } from '../../context.ts';
@@ -69,8 +69,8 @@ export async function preview(report: string, flags: PreviewFlags, io: CommandIo
     const [shown = published] = flags.value === undefined ? [] : views;
     const page = join(shown.folder, 'preview.html');
     const pages = await writePreviews(shown.folder, page, shown.mail);
-    if (flags.json) print.printJson(documentOf(order, result, page, pages));
-    else print.printText(summaryOf(order, result, page, pages, io));
+    if (flags.json) print.printJson(buildDocument(order, result, page, pages));
+    else print.printText(formatSummary(order, result, page, pages, io));
     if (flags.open) await openInBrowser(page, print.printStatus);
   } finally {
     await source.close();
@@ -104,7 +104,7 @@ async function writePreviews(folder: string, page: string, mail: RunMail): Promi
 const withoutOutputSecrets = (definition: Definition, formats: readonly Format[]): Definition => ({
   ...definition,
   outputs: definition.outputs.map((output) => {
-    const { format, spec } = formatOf(output, formats);
+    const { format, spec } = resolveFormat(output, formats);
     const secrets = Object.keys(format.secrets?.(spec) ?? {});
     const options = Object.entries(output).filter(([field]) => !secrets.includes(field));
     return { ...Object.fromEntries(options), format: output.format };
@@ -167,14 +167,14 @@ async function openInBrowser(page: string, printStatus: (line: string) => void):
   });
 }
 
-const mailFilesOf = ({ folder }: RunResult, page: string) => ({
+const buildMailPaths = ({ folder }: RunResult, page: string) => ({
   preview: page,
   html: `${folder}/mail.html`,
   text: `${folder}/mail.txt`,
 });
 
 /** The JSON document, in snake case like the API and the manifest. */
-const documentOf = (order: RunOrder, result: RunResult, page: string, bodies: Readonly<Record<string, string>>) => ({
+const buildDocument = (order: RunOrder, result: RunResult, page: string, bodies: Readonly<Record<string, string>>) => ({
   run: order.id,
   org: order.org,
   report: order.report,
@@ -182,7 +182,7 @@ const documentOf = (order: RunOrder, result: RunResult, page: string, bodies: Re
   period: order.period,
   ...(order.sectionPeriods === undefined ? {} : { section_periods: order.sectionPeriods }),
   folder: result.folder,
-  mail: { ...mailFilesOf(result, page), bodies },
+  mail: { ...buildMailPaths(result, page), bodies },
   files: result.files.map(({ name, format, path, bytes, sha256 }) => ({ name, format, path, bytes, sha256 })),
   incomplete: result.incomplete.map(({ section, code, text }) => ({ section, code, text })),
 });
@@ -191,7 +191,7 @@ const documentOf = (order: RunOrder, result: RunResult, page: string, bodies: Re
 const several = (bodies: Readonly<Record<string, string>>): readonly string[] =>
   Object.keys(bodies).length > 1 ? Object.values(bodies) : [];
 
-const summaryOf = (
+const formatSummary = (
   order: RunOrder,
   result: RunResult,
   page: string,
@@ -201,7 +201,9 @@ const summaryOf = (
   [
     `${order.org}/${order.report} ${order.period.label}: nothing was sent${result.state === 'held' ? '; a run would be held' : ''}`,
     ...result.incomplete.map(({ section, text }) => `  ! ${section}: ${text}`),
-    ...[...Object.values(mailFilesOf(result, page)), ...several(bodies)].map((path) => `  ${relativePath(path, io)}`),
+    ...[...Object.values(buildMailPaths(result, page)), ...several(bodies)].map(
+      (path) => `  ${relativePath(path, io)}`,
+    ),
     ...groupFiles(result.files).map((group) => `  ${formatFileGroup(group)}`),
   ].join('\n');
 

@@ -2,7 +2,7 @@ import { pauseView } from '../../../admin/api/schemas.ts';
 import { loadDefinitions, reportDiagnostics, requireReport } from '../../../compose/built-in-kinds.ts';
 import type { Definitions } from '../../../definitions/load/load-definitions.ts';
 import { slotView } from '../../../definitions/schedules/slot-view.ts';
-import { nextReportSlots, timetableOf } from '../../../definitions/schedules/slots.ts';
+import { buildTimetable, nextReportSlots } from '../../../definitions/schedules/slots.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { redisActiveVersions } from '../../../queue/definitions/active-versions.ts';
 import { redisPauses } from '../../../queue/schedules/pauses.ts';
@@ -81,7 +81,7 @@ function nextSlots(definitions: readonly Definition[], { orgs }: Definitions, co
     const settings = orgs.get(definition.org);
     if (settings === undefined) return [];
     const report = `${definition.org}/${definition.report}`;
-    const next = nextReportSlots(timetableOf(definition, settings), now, count);
+    const next = nextReportSlots(buildTimetable(definition, settings), now, count);
     if (next.length === 0 && definition.schedule.length > 0) ended.push(report);
     return next.map((slot) => ({ report, ...slotView(slot, definition, settings.timezone) }));
   });

@@ -27,27 +27,27 @@ interface Cell {
 
 /** The line, cut with `…` around the marked part if it is longer than `width`. Masks text that looks like a secret. */
 export function sourceExcerpt({ line, column, end, width }: ExcerptInput): Excerpt {
-  const cells = cellsOf(maskSecrets(line.trimEnd()));
-  const from = indexOf(cells, column - 1);
-  const to = Math.max(indexOf(cells, end - 1), from + 1);
-  const [start, stop] = windowOf(cells, from, width);
+  const cells = toCells(maskSecrets(line.trimEnd()));
+  const from = findCellIndex(cells, column - 1);
+  const to = Math.max(findCellIndex(cells, end - 1), from + 1);
+  const [start, stop] = selectWindow(cells, from, width);
   const shown = cells.slice(start, stop);
   const [before, after] = [start > 0 ? '…' : '', stop < cells.length ? '…' : ''];
-  const widthOf = (part: readonly Cell[]) => part.reduce((sum, cell) => sum + cell.width, 0);
-  const marked = widthOf(cells.slice(from, Math.min(to, stop)));
+  const sumWidths = (part: readonly Cell[]) => part.reduce((sum, cell) => sum + cell.width, 0);
+  const marked = sumWidths(cells.slice(from, Math.min(to, stop)));
   return {
     source: before + shown.map(({ text }) => text).join('') + after,
-    caret: ' '.repeat(before.length + widthOf(cells.slice(start, from))) + '^'.repeat(Math.max(1, marked)),
+    caret: ' '.repeat(before.length + sumWidths(cells.slice(start, from))) + '^'.repeat(Math.max(1, marked)),
   };
 }
 
-const indexOf = (cells: readonly Cell[], offset: number): number => {
+const findCellIndex = (cells: readonly Cell[], offset: number): number => {
   const index = cells.findIndex((cell) => cell.offset >= offset);
   return index === -1 ? cells.length : index;
 };
 
 /** The first and last cell of a range that fits and includes `from`. */
-function windowOf(cells: readonly Cell[], from: number, width: number): [number, number] {
+function selectWindow(cells: readonly Cell[], from: number, width: number): [number, number] {
   const total = cells.reduce((sum, cell) => sum + cell.width, 0);
   if (total <= width) return [0, cells.length];
   // Leaves a third of the width before the mark.
@@ -77,7 +77,7 @@ const WIDE =
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u;
 
 /** Tabs are shown as `→`, because they are often the error. */
-function cellsOf(line: string): Cell[] {
+function toCells(line: string): Cell[] {
   const cells: Cell[] = [];
   let offset = 0;
   for (const character of line) {

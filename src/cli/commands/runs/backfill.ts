@@ -8,7 +8,7 @@ import { loadDefinitions, requireReport } from '../../../compose/built-in-kinds.
 import { findCatalog } from '../../../compose/catalogs.ts';
 import { openVerifiedStore } from '../../../compose/store.ts';
 import type { Catalog } from '../../../contract/catalog.ts';
-import { parsePeriod, runPeriodsOf } from '../../../definitions/periods/period.ts';
+import { parsePeriod, resolveRunPeriods } from '../../../definitions/periods/period.ts';
 import type { PeriodSpec } from '../../../definitions/schema/report-definition.ts';
 import { assertMailConfigured } from '../../../deliver/targets/email/mail-routes.ts';
 import type { BudgetLimits } from '../../../fetch/rate-limit/budget.ts';
@@ -135,7 +135,8 @@ function countCalls(
   try {
     return periods
       .map(
-        (period) => planRun(frozen, runPeriodsOf(frozen.definition, frozen.settings, now, period), catalog, now).tokens,
+        (period) =>
+          planRun(frozen, resolveRunPeriods(frozen.definition, frozen.settings, now, period), catalog, now).tokens,
       )
       .reduce((sum, tokens) => sum + tokens, 0);
   } catch (thrown) {

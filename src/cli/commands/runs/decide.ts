@@ -19,8 +19,8 @@ export async function decide(
   const [text, ...others] = texts;
   if (text === undefined || others.length > 0 || hasFilter(flags) || flags.confirm !== undefined) {
     if (text === undefined && !hasFilter(flags) && flags.confirm === undefined) throw nothingNamedError(what);
-    const idsOf = ({ runs }: DecisionContext) => Promise.all(texts.map((each) => requireRunId(each, runs)));
-    return decideMany(what, idsOf, flags, { command: `runs ${what}`, io });
+    const resolveIds = ({ runs }: DecisionContext) => Promise.all(texts.map((each) => requireRunId(each, runs)));
+    return decideMany(what, resolveIds, flags, { command: `runs ${what}`, io });
   }
   const print = createPrinter(io);
   const actor = readActor(flags);
@@ -56,9 +56,9 @@ const nothingNamedError = (what: string): DocketError =>
 
 /** The number of deliveries that are being sent, and of those that need a decision. */
 function formatDeliveryCounts(run: string, rows: readonly Pick<DeliveryRow, 'state'>[]): string[] {
-  const countOf = (state: DeliveryRow['state']) => rows.filter((row) => row.state === state).length;
+  const countDeliveries = (state: DeliveryRow['state']) => rows.filter((row) => row.state === state).length;
   const format = (count: number) => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;
-  const [pending, unknown] = [countOf('pending'), countOf('unknown')];
+  const [pending, unknown] = [countDeliveries('pending'), countDeliveries('unknown')];
   return [
     ...(pending === 0 ? [] : [`${format(pending)} queued.`]),
     ...(unknown === 0

@@ -3,7 +3,11 @@ import type { ErrorJson } from '../../../base/error.ts';
 import { type RunRecord, runStatus, STAGES } from '../../../run/run-record.ts';
 import { heldSentence, isReportDelivery, nothingSent } from '../../../services/deliveries/decision-rules.ts';
 import { isClosed } from '../../../services/deliveries/decisions.ts';
-import { groupTimeline, recipientsOf, type TimelineGroup } from '../../../services/runs/timeline/group-timeline.ts';
+import {
+  collectRecipients,
+  groupTimeline,
+  type TimelineGroup,
+} from '../../../services/runs/timeline/group-timeline.ts';
 import type { TimelineEntry } from '../../../services/runs/timeline/timeline-entry.ts';
 import { deliveryLines, groupDeliveries, type ListedDelivery } from '../../terminal/delivery-groups.ts';
 import type { LocalTimes } from '../../terminal/local-times.ts';
@@ -85,7 +89,7 @@ function recipientLines(
     record?.state === 'awaiting_approval' || record?.error?.code === 'run.comments_missing'
       ? ['It delivers to:', 'It does not deliver to:']
       : ['A release delivers to:', 'A release does not deliver to:'];
-  const linesOf = (receives: boolean): string[] => {
+  const formatRecipients = (receives: boolean): string[] => {
     const chosen = recipients?.filter((each) => each.receives === receives) ?? [];
     const named = wide ? chosen : chosen.slice(0, MAX_RECIPIENTS);
     return [
@@ -93,7 +97,7 @@ function recipientLines(
       ...(named.length === chosen.length ? [] : [`  and ${chosen.length - named.length} more: --wide names all`]),
     ];
   };
-  const receiving = linesOf(true);
+  const receiving = formatRecipients(true);
   return [
     ...section(
       toHeading,
@@ -103,7 +107,7 @@ function recipientLines(
           ? ['  none']
           : receiving,
     ),
-    ...section(notToHeading, linesOf(false)),
+    ...section(notToHeading, formatRecipients(false)),
   ];
 }
 
@@ -169,11 +173,11 @@ function recordLines({ id, record, rows, archived }: LoadedRun, { wide, times }:
     field('definition', wide ? digest : digest.slice(0, 12)),
     ...(record === undefined
       ? decisionLines({ rows, archived }, times)
-      : factsOf(record, times).map(([name, value]) => field(name, value))),
+      : collectFacts(record, times).map(([name, value]) => field(name, value))),
   ];
 }
 
-function factsOf(record: RunRecord, times: LocalTimes): (readonly [string, string])[] {
+function collectFacts(record: RunRecord, times: LocalTimes): (readonly [string, string])[] {
   const { calls, prepared, trigger, by, priority, deliver, attempts, starts, timings, tokenWaitMs } = record;
   const stages = STAGES.flatMap((stage) =>
     timings[stage] === undefined ? [] : `${stage} ${formatElapsed(timings[stage])}`,
@@ -222,12 +226,12 @@ function timelineLines(
   const groups: readonly TimelineGroup[] = wide
     ? entries.map((entry) => ({ head: entry, entries: [entry] }))
     : groupTimeline(entries);
-  const moments = groups.map(({ head }) => momentOf(head, times));
+  const moments = groups.map(({ head }) => formatMoment(head, times));
   const width = Math.max(0, ...moments.map((moment) => moment.length));
   return groups.map((group, index) => `  ${(moments[index] ?? '').padEnd(width)}  ${stepText(group, times)}`);
 }
 
-function momentOf({ at, kind }: TimelineEntry, times: LocalTimes): string {
+function formatMoment({ at, kind }: TimelineEntry, times: LocalTimes): string {
   if (at !== null) return times.exact(at);
   // An empty time would make the text look like the end of the previous line.
   return kind === 'waiting' || kind === 'active' ? 'now' : '-';
@@ -238,7 +242,7 @@ function stepText(group: TimelineGroup, times: LocalTimes): string {
   const { text, by, ms, until, detail, recipient, kind } = head;
   const grouped = entries.length > 1;
   const subject = grouped
-    ? `: ${formatCounted(recipientsOf(group).length, 'recipient')}`
+    ? `: ${formatCounted(collectRecipients(group).length, 'recipient')}`
     : recipient === null
       ? ''
       : `: ${recipient}`;

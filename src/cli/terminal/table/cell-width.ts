@@ -11,7 +11,7 @@ const ELLIPSIS = '…';
 export const cellWidth = (text: string): number => stringWidth(text.replace(ZERO_WIDTH, ''));
 
 /** Splits a text into what readers see as characters: a letter with its accents, an emoji of several parts. */
-export const graphemesOf = (text: string): readonly string[] =>
+export const splitGraphemes = (text: string): readonly string[] =>
   Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
 
 /** The first graphemes that fit, without an ellipsis. */
@@ -41,7 +41,7 @@ const takeLastCells = (graphemes: readonly string[], width: number): string => {
 /** Cuts a text to a number of cells, with `…` at the end. */
 export function cutEnd(text: string, width: number): string {
   if (cellWidth(text) <= width) return text;
-  return width < 1 ? '' : `${takeCells(graphemesOf(text), width - 1)}${ELLIPSIS}`;
+  return width < 1 ? '' : `${takeCells(splitGraphemes(text), width - 1)}${ELLIPSIS}`;
 }
 
 /**
@@ -50,7 +50,7 @@ export function cutEnd(text: string, width: number): string {
 export function cutMiddle(text: string, width: number): string {
   if (cellWidth(text) <= width) return text;
   if (width < 3) return cutEnd(text, width);
-  const graphemes = graphemesOf(text);
+  const graphemes = splitGraphemes(text);
   const head = takeCells(graphemes, Math.ceil((width - 1) / 2));
   return `${head}${ELLIPSIS}${takeLastCells(graphemes, width - 1 - cellWidth(head))}`;
 }

@@ -2,7 +2,7 @@ import { balanceBidiControls, isolateBidi, toSingleLine } from '../../../base/te
 import type { Environment, OutputStream } from '../../io.ts';
 import { applyStyle, type Style, terminalWidth } from '../style.ts';
 import type { Cell } from './cell.ts';
-import { cellWidth, cutAround, cutEnd, cutMiddle, cutReport, graphemesOf, takeCells } from './cell-width.ts';
+import { cellWidth, cutAround, cutEnd, cutMiddle, cutReport, splitGraphemes, takeCells } from './cell-width.ts';
 import { type Column, fitColumns } from './fit-columns.ts';
 
 const COLUMN_GAP = 2;
@@ -23,17 +23,17 @@ export function formatColumns(
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
   const width = terminalWidth(stream, env);
   const brief = !wide && width !== undefined;
-  const textOf = (cell: string | Cell = ''): string =>
+  const toCellText = (cell: string | Cell = ''): string =>
     // Cells contain external text, which must not break the line or reorder the following cells.
     toSingleLine(typeof cell === 'string' ? cell : brief ? cell.brief : cell.exact);
   const headers = all.map(({ name, briefName }) => (brief ? (briefName ?? name) : name));
-  const texts = rows.map((row) => all.map((_, index) => textOf(row[index])));
+  const texts = rows.map((row) => all.map((_, index) => toCellText(row[index])));
   const natural = headers.map((name, index) =>
     Math.max(cellWidth(name), ...texts.map((row) => cellWidth(row[index] ?? ''))),
   );
   const shown = fitColumns(all, natural, brief ? width : Number.POSITIVE_INFINITY, COLUMN_GAP).map((fitted) => ({
     ...fitted,
-    cut: cutterOf(
+    cut: createCutter(
       all[fitted.index],
       texts.map((row) => row[fitted.index] ?? ''),
       fitted.width,
@@ -50,16 +50,16 @@ export function formatColumns(
       })
       .join('')
       .trimEnd();
-  const exactOf = (cell: string | Cell = ''): string => (typeof cell === 'string' ? cell : cell.exact);
+  const toExactText = (cell: string | Cell = ''): string => (typeof cell === 'string' ? cell : cell.exact);
   const header = line(headers, () => 'bold');
   return [
     header,
-    ...texts.map((row, index) => line(row, (column) => STATE_STYLES[exactOf(rows[index]?.[column])])),
+    ...texts.map((row, index) => line(row, (column) => STATE_STYLES[toExactText(rows[index]?.[column])])),
   ].join('\n');
 }
 
 /** Returns a function that cuts the cells of a column to its width. */
-function cutterOf(column: Column | undefined, cells: readonly string[], width: number): (cell: string) => string {
+function createCutter(column: Column | undefined, cells: readonly string[], width: number): (cell: string) => string {
   const cut = column?.cut ?? 'end';
   if (cut === 'end') return (cell) => cutEnd(cell, width);
   const shortened = shortenNames(cells, width, CUTS[cut]);
@@ -97,22 +97,22 @@ export function shortenNames(
   const shortened = new Map([...new Set(names)].map((name) => [name, cut(name, width)]));
   // Each round separates at least one name of a group from the others.
   for (let round = 0; round < shortened.size; round += 1) {
-    const clashes = clashesOf(shortened, width);
+    const clashes = findClashes(shortened, width);
     if (clashes.length === 0) return shortened;
     for (const group of clashes) {
-      const letters = group.map(graphemesOf);
+      const letters = group.map(splitGraphemes);
       const from = firstDifference(letters);
       group.forEach((name, index) => {
         shortened.set(name, cutAround(letters[index] ?? [], from, width));
       });
     }
   }
-  for (const group of clashesOf(shortened, width)) numberNames(group, shortened, width);
+  for (const group of findClashes(shortened, width)) numberNames(group, shortened, width);
   return shortened;
 }
 
 /** Groups of names that were cut to the same text. A name that fits keeps its text. */
-function clashesOf(shortened: ReadonlyMap<string, string>, width: number): readonly (readonly string[])[] {
+function findClashes(shortened: ReadonlyMap<string, string>, width: number): readonly (readonly string[])[] {
   const groups = new Map<string, string[]>();
   for (const [name, text] of shortened) groups.set(text, [...(groups.get(text) ?? []), name]);
   return [...groups.values()]
@@ -130,6 +130,6 @@ function firstDifference(names: readonly (readonly string[])[]): number {
 function numberNames(group: readonly string[], shortened: Map<string, string>, width: number): void {
   group.forEach((name, index) => {
     const suffix = `~${index + 1}`;
-    shortened.set(name, takeCells(graphemesOf(shortened.get(name) ?? ''), width - suffix.length) + suffix);
+    shortened.set(name, takeCells(splitGraphemes(shortened.get(name) ?? ''), width - suffix.length) + suffix);
   });
 }

@@ -44,25 +44,25 @@ export function fitColumns(
 ): readonly FittedColumn[] {
   const naturalOf = (index: number): number => natural[index] ?? 0;
   const cutOf = (index: number) => columns[index]?.cut ?? 'end';
-  const readableOf = (index: number): number =>
+  const getReadableWidth = (index: number): number =>
     columns[index]?.whenNarrow === 'keep' ? naturalOf(index) : Math.min(naturalOf(index), READABLE_WIDTH[cutOf(index)]);
   const total = (widths: readonly number[]): number =>
     widths.reduce((sum, width) => sum + width, gap * Math.max(0, widths.length - 1));
-  const indicesOf = (wanted: (when: Column['whenNarrow']) => boolean): number[] =>
+  const selectIndices = (wanted: (when: Column['whenNarrow']) => boolean): number[] =>
     columns.flatMap(({ whenNarrow }, index) => (wanted(whenNarrow) ? index : []));
 
-  const chosen = indicesOf((when) => when !== 'drop' && when !== 'drop-last');
+  const chosen = selectIndices((when) => when !== 'drop' && when !== 'drop-last');
   for (const index of byRank(
     columns,
-    indicesOf((when) => when === 'drop-last'),
+    selectIndices((when) => when === 'drop-last'),
   )) {
-    if (total([...chosen, index].map(readableOf)) <= maxWidth) chosen.push(index);
+    if (total([...chosen, index].map(getReadableWidth)) <= maxWidth) chosen.push(index);
   }
   for (const index of byRank(
     columns,
-    indicesOf((when) => when === 'drop'),
+    selectIndices((when) => when === 'drop'),
   )) {
-    if (total([...chosen.map(naturalOf), readableOf(index)]) <= maxWidth) chosen.push(index);
+    if (total([...chosen.map(naturalOf), getReadableWidth(index)]) <= maxWidth) chosen.push(index);
   }
 
   const widths = new Map(chosen.sort((a, b) => a - b).map((index) => [index, naturalOf(index)]));
@@ -81,7 +81,7 @@ export function fitColumns(
     for (const cut of CUT_ORDER)
       narrow(
         cuttable.filter((index) => cutOf(index) === cut),
-        readableOf,
+        getReadableWidth,
       );
     narrow(cuttable, () => MIN_WIDTH);
   }

@@ -117,5 +117,5 @@ export const sizeSchema = z
   .describe('Bytes, or with a unit: 500KB, 10MB.');
 
 /** The bytes of a size that the schema accepted. */
-export const bytesOf = (size: z.infer<typeof sizeSchema>): number =>
+export const toBytes = (size: z.infer<typeof sizeSchema>): number =>
   typeof size === 'number' ? size : (parseSize(size) ?? MAX_SIZE_BYTES);

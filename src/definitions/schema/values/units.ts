@@ -21,7 +21,7 @@ const MAX_ENTRIES = 200;
  * The measure of a metric: its id without the statistic at the end. The median and the 90th percentile of one measure
  * share a unit.
  */
-export const measureOf = (metric: string): string => metric.replace(/_(?:p\d{1,3}|mean|avg|median|min|max)$/i, '');
+export const toMeasure = (metric: string): string => metric.replace(/_(?:p\d{1,3}|mean|avg|median|min|max)$/i, '');
 
 /** The unit of each metric, as written. Two metrics of one measure must not differ. */
 export const unitsSchema = z
@@ -29,8 +29,8 @@ export const unitsSchema = z
   .superRefine((units, context) => {
     const first = new Map<string, readonly [metric: string, unit: DurationUnit]>();
     for (const [metric, unit] of Object.entries(units)) {
-      const [other, same] = first.get(measureOf(metric)) ?? [];
-      if (other === undefined) first.set(measureOf(metric), [metric, unit]);
+      const [other, same] = first.get(toMeasure(metric)) ?? [];
+      if (other === undefined) first.set(toMeasure(metric), [metric, unit]);
       else if (same !== unit) {
         context.addIssue({
           code: 'custom',

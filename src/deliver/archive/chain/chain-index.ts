@@ -1,4 +1,4 @@
-import { subjectsOf } from '../events/event-record.ts';
+import { parseSubjects } from '../events/event-record.ts';
 import type { ArchiveStorage, RunRef } from '../storage/archive-storage.ts';
 import { lastSequence, readEntries, sequenceRange } from './chain.ts';
 import { entrySchema, unverifiedClaim } from './signed-document.ts';
@@ -39,7 +39,7 @@ export function chainIndex({ metadata }: ArchiveStorage) {
     const signed = signers.get(claim.key);
     if (signed === undefined) signers.set(claim.key, [sequence]);
     else signed.push(sequence);
-    const subjects = subjectsOf(data);
+    const subjects = parseSubjects(data);
     if (subjects === 'cutOver') cutOvers.push(sequence);
     else for (const folder of subjects) events.set(folder, [...(events.get(folder) ?? []), sequence]);
     if (data.run === undefined) return;

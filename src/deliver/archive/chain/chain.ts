@@ -122,7 +122,7 @@ export function openChain(
     publishedKey = id;
   };
   const nameOf = (org: string, sequence: number): string => `${chainFolder(org)}/${entryFile(sequence)}`;
-  const textOf = async (org: string, sequence: number): Promise<string | undefined> =>
+  const readEntryText = async (org: string, sequence: number): Promise<string | undefined> =>
     (await metadata.get(nameOf(org, sequence)))?.toString('utf8');
 
   /** A key that trusts the signer of this entry: another process may already sign with a newer key. */
@@ -158,7 +158,7 @@ export function openChain(
   const readHead = async (org: string): Promise<Head> => {
     const known = heads.get(org) ?? { sequence: 0, sha256: null };
     const sequence = await lastSequence({ metadata }, org, known.sequence);
-    const text = sequence === known.sequence ? undefined : await textOf(org, sequence);
+    const text = sequence === known.sequence ? undefined : await readEntryText(org, sequence);
     // A new entry vouches for the previous one, so the previous one must be verified.
     const verified = text === undefined ? undefined : await verifyEntry(org, sequence, text);
     const head = verified === undefined ? known : { sequence, sha256: verified.sha256, signer: verified.key };
@@ -238,7 +238,7 @@ export function openChain(
      * for an invalid signature, and `archive.key_unknown` for an entry whose key this process does not have (yet).
      */
     entry: async (org: string, sequence: number): Promise<ChainEntry | undefined> => {
-      const text = await textOf(org, sequence);
+      const text = await readEntryText(org, sequence);
       if (text === undefined) return undefined;
       const { body, key } = await verifyEntry(org, sequence, text);
       return (await isRetired(org, sequence, key, await openKey())) ? undefined : body;

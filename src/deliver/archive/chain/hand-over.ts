@@ -136,7 +136,7 @@ export const keyBreakEntry = (breaks: readonly HandOver[]) => ({
   why: `key break: ${breaks.map(({ from, to, lost }) => `${from} is lost, ${to} follows: ${lost}`).join('; ')}`,
 });
 /** The lost keys that an entry records; undefined for any other entry. */
-export const keyBreakOf = ({
+export const parseKeyBreak = ({
   kind,
   run,
   why = '',

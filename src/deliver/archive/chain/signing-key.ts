@@ -33,7 +33,7 @@ const PEM_BLOCK = /-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
 /** Id of a key: 16 hex digits of the SHA-256 of its DER form. */
 const keyId = (key: KeyObject): string => sha256(key.export({ type: 'spki', format: 'der' })).slice(0, 16);
 
-const pemOf = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
+const toPem = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }).toString();
 
 const invalid = (where: string, expected: string): DocketError =>
   new DocketError('config.invalid', 'The key that signs the archive cannot be used.', {
@@ -86,7 +86,7 @@ export function parseSigningKey(pem: Secret, where: string): SigningKey {
   const handOvers = parseHandOvers(pem.reveal(), where);
   return {
     id: keyId(publicKey),
-    publicPem: pemOf(publicKey),
+    publicPem: toPem(publicKey),
     trusted: byId([publicKey, ...earlier]),
     handOvers,
     ageOf: keyLineage(byId([publicKey]), handOvers).ageOf,
@@ -112,7 +112,7 @@ export const generateSigningKey = (previous?: SigningKey): KeyFiles =>
  */
 export function generateAfterLoss(publicPem: string, where: string, reason: string): KeyFiles {
   const trusted = parsePublicKeys(publicPem, where);
-  const [lost] = [...trusted].map(([id, key]) => ({ id, publicPem: pemOf(key) }));
+  const [lost] = [...trusted].map(([id, key]) => ({ id, publicPem: toPem(key) }));
   if (lost === undefined) throw invalid(where, 'the public part of the lost key');
   const handOvers = parseHandOvers(publicPem, where);
   return generateAfter({ trusted, handOvers }, (next) => [signKeyBreak(lost, next, reason)]);
@@ -125,11 +125,11 @@ function generateAfter(
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const next = {
     id: keyId(publicKey),
-    publicPem: pemOf(publicKey),
+    publicPem: toPem(publicKey),
     sign: (text: string) => sign(null, Buffer.from(text), privateKey).toString('base64'),
   };
   const handOvers = [...(before?.handOvers ?? []).map(({ text }) => text), ...follow(next)];
-  const earlier = [...[...(before?.trusted.values() ?? [])].map(pemOf), ...handOvers.map(handOverLine)].join('');
+  const earlier = [...[...(before?.trusted.values() ?? [])].map(toPem), ...handOvers.map(handOverLine)].join('');
   const publicPem = `${next.publicPem}${earlier}`;
   return { pem: `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${earlier}`, publicPem };
 }

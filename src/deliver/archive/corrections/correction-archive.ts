@@ -89,8 +89,8 @@ export function correctionArchive(storage: ArchiveStorage, signing?: EventSignin
      */
     append: async (run: RunRef, event: CorrectionEvent): Promise<boolean> => {
       await log.assertUsable(run.org);
-      const textOf = (seq: number) => `${JSON.stringify({ ...event, seq })}\n`;
-      return log.append(run.org, correctionFolder(run), event.seq - 1, textOf);
+      const serializeEvent = (seq: number) => `${JSON.stringify({ ...event, seq })}\n`;
+      return log.append(run.org, correctionFolder(run), event.seq - 1, serializeEvent);
     },
     /** All runs with files here. Costs one listing. */
     list: async (): Promise<readonly WatchedRun[]> => {

@@ -42,7 +42,7 @@ export const deletedEntry = (folder: string) => ({ kind: 'papers' as const, file
 type EventEntry = Pick<ChainEntry, 'kind' | 'run' | 'files' | 'why'>;
 
 /** The folders that an entry is about; `cutOver` for the entry that begins the record. */
-export function subjectsOf({ kind, run, files, why = '' }: EventEntry): 'cutOver' | readonly string[] {
+export function parseSubjects({ kind, run, files, why = '' }: EventEntry): 'cutOver' | readonly string[] {
   if (kind !== 'papers' || run !== undefined) return [];
   if (CUT_OVER.test(why)) return 'cutOver';
   const deleted = DELETED.exec(why)?.[1];
@@ -63,7 +63,7 @@ export function createEventRecord() {
   };
   return {
     add: (entry: EventEntry): void => {
-      const subjects = subjectsOf(entry);
+      const subjects = parseSubjects(entry);
       if (subjects === 'cutOver') {
         if (isCutOver) return;
         isCutOver = true;

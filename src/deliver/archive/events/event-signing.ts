@@ -37,7 +37,7 @@ export function eventSigning(
     }
     return undefined;
   };
-  const recordOf = async (org: string, folder: string): Promise<EventRecord> => {
+  const loadRecord = async (org: string, folder: string): Promise<EventRecord> => {
     const record = createEventRecord();
     const found = await firstCutOver(org, folder);
     if (found === undefined) return record;
@@ -49,7 +49,7 @@ export function eventSigning(
   return {
     /** The events of a folder that count; undefined before the cut-over, when every event counts. */
     recorded: async (org: string, folder: string): Promise<readonly RecordedEvent[] | undefined> => {
-      const record = await recordOf(org, folder);
+      const record = await loadRecord(org, folder);
       return record.isCutOver ? record.of(folder) : undefined;
     },
     /** Records an event that was just written. @param after number of the event that it follows */
@@ -58,7 +58,7 @@ export function eventSigning(
     },
     /** Records that all events of a folder are deleted. Does nothing before the cut-over. */
     recordDeletion: async (org: string, folder: string): Promise<void> => {
-      if ((await recordOf(org, folder)).isCutOver) await chain.append(org, deletedEntry(folder));
+      if ((await loadRecord(org, folder)).isCutOver) await chain.append(org, deletedEntry(folder));
     },
     isCutOver: async (org: string): Promise<boolean> => (await firstCutOver(org, '')) !== undefined,
     /** Records all existing events. From here on, an event without a chain entry does not count. */

@@ -16,7 +16,7 @@ export const READINGS_FOLDER = '.readings';
 
 const DAY_PATTERN = /^\d{4}-\d{2}-\d{2}$/;
 const STORED_FILE = /^([^/]+)\.json$/;
-const ASKED_FILE = /^asked\/([^/]+)\.(\d{3})(\.end)?\.json$/;
+const CALL_FILE = /^asked\/([^/]+)\.(\d{3})(\.end)?\.json$/;
 
 const instantSchema = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 const claimSchema = z.looseObject({ by: z.string(), asked_at: instantSchema, until: instantSchema });
@@ -28,7 +28,7 @@ const endSchema = z.looseObject({
 });
 
 /** An API call for a reading, by any process. `end` is absent while the call runs, or if its process died. */
-export interface AskedCall {
+export interface ReadingCall {
   /** From 1. */
   readonly number: number;
   /** Epoch ms, by the clock of the calling process. */
@@ -66,7 +66,7 @@ const folderOf = (org: string, day: string): string =>
   `${READINGS_FOLDER}/${requirePathName(org, 'organization')}/${requirePathName(day, 'day')}`;
 const storedName = ({ org, day, question }: QuestionRef): string =>
   `${folderOf(org, day)}/${requirePathName(question, 'question')}.json`;
-const askedName = ({ org, day, question }: QuestionRef, number: number, end = ''): string =>
+const callName = ({ org, day, question }: QuestionRef, number: number, end = ''): string =>
   `${folderOf(org, day)}/asked/${requirePathName(question, 'question')}.${String(number).padStart(3, '0')}${end}.json`;
 
 /** The file text of a reading. Its hash reveals accidental changes. */
@@ -100,8 +100,8 @@ export function parseReadingName(name: string): (QuestionRef & { readonly call?:
   const file = rest.join('/');
   const [, stored] = STORED_FILE.exec(file) ?? [];
   if (stored !== undefined) return { org, day, question: stored };
-  const [, asked, number] = ASKED_FILE.exec(file) ?? [];
-  return asked === undefined ? undefined : { org, day, question: asked, call: Number(number) };
+  const [, requested, number] = CALL_FILE.exec(file) ?? [];
+  return requested === undefined ? undefined : { org, day, question: requested, call: Number(number) };
 }
 
 export function readingArchive({ metadata, location }: ArchiveStorage) {
@@ -138,12 +138,12 @@ export function readingArchive({ metadata, location }: ArchiveStorage) {
     putIfAbsent: (reading: Reading): Promise<boolean> =>
       metadata.putIfAbsent(storedName(reading), readingText(reading)),
     /** The last call for a question; undefined before the first one. */
-    lastAsked: async (ref: QuestionRef): Promise<AskedCall | undefined> => {
+    lastCall: async (ref: QuestionRef): Promise<ReadingCall | undefined> => {
       const asked = (await list(ref.org, ref.day)).find(({ question }) => question === ref.question)?.asked ?? 0;
       if (asked === 0) return undefined;
       const [claim, end] = await Promise.all([
-        read(askedName(ref, asked), claimSchema),
-        read(askedName(ref, asked, '.end'), endSchema),
+        read(callName(ref, asked), claimSchema),
+        read(callName(ref, asked, '.end'), endSchema),
       ]);
       return {
         number: asked,
@@ -163,20 +163,20 @@ export function readingArchive({ metadata, location }: ArchiveStorage) {
     },
     // The id distinguishes two claims of the same moment, even if the store's reply is lost.
     /** Claims call `number` for this process; false when another process has claimed it. */
-    claim: (ref: QuestionRef, { number, askedAt, until }: Omit<AskedCall, 'end'>): Promise<boolean> =>
+    claim: (ref: QuestionRef, { number, askedAt, until }: Omit<ReadingCall, 'end'>): Promise<boolean> =>
       metadata.putIfAbsent(
-        askedName(ref, number),
+        callName(ref, number),
         `${JSON.stringify({ by: randomUUID(), asked_at: isoInstant(askedAt), until: isoInstant(until) })}\n`,
       ),
     /** Records that a claimed call produced no reading. */
     fail: async (
       ref: QuestionRef,
       number: number,
-      { at, code, message, nextAt }: NonNullable<AskedCall['end']>,
+      { at, code, message, nextAt }: NonNullable<ReadingCall['end']>,
     ): Promise<void> => {
       const next = nextAt === undefined ? {} : { next_at: isoInstant(nextAt) };
       await metadata.putIfAbsent(
-        askedName(ref, number, '.end'),
+        callName(ref, number, '.end'),
         `${JSON.stringify({ at: isoInstant(at), code, message, ...next })}\n`,
       );
     },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { batchesOf, mapWithConcurrency } from '../../../base/concurrency.ts';
+import { mapWithConcurrency, splitBatches } from '../../../base/concurrency.ts';
 import { DocketError } from '../../../base/error.ts';
 import { archiveCorrupt } from '../archive-errors.ts';
 import { eventLog, type StoredEvent } from '../events/event-log.ts';
@@ -83,8 +83,8 @@ export function createReviewArchive<Event extends { readonly seq: number; readon
       await assertUsable(run);
       // The id distinguishes two equal events, even if the store's reply is lost.
       const id = randomUUID();
-      const textOf = (number: number) => `${JSON.stringify({ ...event, seq: number, id })}\n`;
-      return log.append(run.org, reviewFolder(run), seq - 1, textOf, markAt(event.at));
+      const serializeEvent = (number: number) => `${JSON.stringify({ ...event, seq: number, id })}\n`;
+      return log.append(run.org, reviewFolder(run), seq - 1, serializeEvent, markAt(event.at));
     },
     put: async (run, name, bytes) => metadata.put(fileName(run, name), bytes),
     get: async (run, name) => metadata.get(fileName(run, name)),
@@ -105,7 +105,7 @@ export function createReviewArchive<Event extends { readonly seq: number; readon
     async *listOpen() {
       const unreadable: unknown[] = [];
       const names = (await metadata.list(OPEN_FOLDER)).filter((name) => name.endsWith(`/${OPEN_FILE}`));
-      for (const batch of batchesOf(names, CONCURRENCY)) {
+      for (const batch of splitBatches(names, CONCURRENCY)) {
         const files = await mapWithConcurrency(batch, CONCURRENCY, (name) => metadata.get(`${OPEN_FOLDER}/${name}`));
         for (const [index, bytes] of files.entries()) {
           // The review was closed after the listing.

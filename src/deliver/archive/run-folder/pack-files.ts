@@ -21,7 +21,7 @@ export const unmarkedSlug = (desk?: Pick<Desk, 'slug'>): string =>
 /** Whether a file is an output of the report, as opposed to part of a pack's e-mail. */
 export const isReportFile = ({ format }: Pick<Artifact, 'format'>): boolean => format !== MAIL_FORMAT;
 
-const mediaTypeOf = (name: string): string =>
+const toMediaType = (name: string): string =>
   name.endsWith('.html') ? MAIL_MEDIA_TYPES.html : name.endsWith('.txt') ? MAIL_MEDIA_TYPES.text : 'image/png';
 
 /**
@@ -43,7 +43,7 @@ export async function writePackFiles(
     written.push({
       name,
       format: MAIL_FORMAT,
-      mediaType: mediaTypeOf(name),
+      mediaType: toMediaType(name),
       path,
       bytes: bytes.length,
       sha256: sha256(bytes),

@@ -31,20 +31,20 @@ async function move(from: string, to: string): Promise<void> {
 /** Files synced at the same time. */
 const SYNC_CONCURRENCY = 8;
 
-const hashesOf = ({ html, text, pictures }: MailBody) => ({
+const hashMailBody = ({ html, text, pictures }: MailBody) => ({
   html_sha256: sha256(html),
   text_sha256: sha256(text),
   pictures: pictures.map(({ name, cid, bytes }) => ({ name, cid, sha256: sha256(bytes) })),
 });
 
-const picturesOf = ({ pictures }: MailBody) =>
+const toPictureFiles = ({ pictures }: MailBody) =>
   pictures.map(({ name, bytes }) => [requirePictureName(name), bytes] as const);
 
 /** The files of an e-mail with all its bodies, by name. */
 export function mailContents(mail: RunMail): readonly (readonly [name: string, content: string | Uint8Array])[] {
   const { others = [] } = mail;
   return [
-    ...[mail, ...others].flatMap(picturesOf),
+    ...[mail, ...others].flatMap(toPictureFiles),
     ['mail.html', mail.html],
     ['mail.txt', mail.text],
     ...others.flatMap((each): [string, string][] => [
@@ -59,8 +59,8 @@ export function mailHashes(mail: RunMail): NonNullable<Manifest['mail']> {
   const { body, others = [] } = mail;
   return {
     ...(body === undefined ? {} : { body }),
-    ...hashesOf(mail),
-    ...(others.length === 0 ? {} : { others: others.map((each) => ({ body: each.body, ...hashesOf(each) })) }),
+    ...hashMailBody(mail),
+    ...(others.length === 0 ? {} : { others: others.map((each) => ({ body: each.body, ...hashMailBody(each) })) }),
   };
 }
 

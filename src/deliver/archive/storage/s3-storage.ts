@@ -105,8 +105,8 @@ export function s3Storage(
   };
 
   let conditional: boolean | undefined;
-  const askMarker = async (): Promise<boolean | undefined> => {
-    conditional ??= await askForConditions(objects, `${base}${ARCHIVE_MARKER}`, location);
+  const probeMarker = async (): Promise<boolean | undefined> => {
+    conditional ??= await probeConditions(objects, `${base}${ARCHIVE_MARKER}`, location);
     return conditional;
   };
 
@@ -207,9 +207,9 @@ export function s3Storage(
       deleteAll: async (folder) =>
         forEachWithConcurrency(await keysUnder(`${base}${folder}/`), CONCURRENCY, objects.delete),
       // Without a marker nothing is written, so true is safe: see `markerCheckedStorage`.
-      conditionalWrites: async () => (await askMarker()) ?? true,
+      conditionalWrites: async () => (await probeMarker()) ?? true,
     },
-    probe: () => probeBucket(objects, `${base}.docket-doctor-${randomBytes(6).toString('hex')}`, location, askMarker),
+    probe: () => probeBucket(objects, `${base}.docket-doctor-${randomBytes(6).toString('hex')}`, location, probeMarker),
     ...(bucket.links
       ? {
           link: async (run, name, times) => {
@@ -251,7 +251,7 @@ async function putMetadataIfAbsent(objects: S3Objects, key: string, bytes: strin
  * Tests whether the store refuses a conditional PUT of the marker. It writes the same bytes, so nothing changes if the
  * store ignores the condition. Undefined without a marker.
  */
-async function askForConditions(objects: S3Objects, key: string, location: string): Promise<boolean | undefined> {
+async function probeConditions(objects: S3Objects, key: string, location: string): Promise<boolean | undefined> {
   const marker = await objects.get(key);
   if (marker === undefined) return undefined;
   for (let tries = 0; ; tries += 1) {
@@ -265,18 +265,18 @@ async function askForConditions(objects: S3Objects, key: string, location: strin
 /**
  * Writes a test object, and tests conditional writes, which keep two workers from publishing the same run.
  *
- * @param askMarker the result of the test with the marker; undefined if the archive has none: then the test object is
+ * @param probeMarker the result of the test with the marker; undefined if the archive has none: then the test object is
  * written twice
  */
 async function probeBucket(
   objects: S3Objects,
   key: string,
   location: string,
-  askMarker: () => Promise<boolean | undefined>,
+  probeMarker: () => Promise<boolean | undefined>,
 ): Promise<{ ok: boolean; detail: string }> {
   await objects.put(key, 'first');
   try {
-    const honours = (await askMarker()) ?? (await objects.putIfAbsent(key, 'second'))?.kind === 'taken';
+    const honours = (await probeMarker()) ?? (await objects.putIfAbsent(key, 'second'))?.kind === 'taken';
     const listed = [];
     for await (const one of objects.list(key)) listed.push(one);
     if (listed.length === 0 || (await objects.get(key)) === undefined) {

@@ -1,6 +1,6 @@
 import { toDocketError } from '../../../base/error.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
-import { problemOf } from '../archive-errors.ts';
+import { extractProblem } from '../archive-errors.ts';
 import { KEYS_FOLDER } from '../chain/chain.ts';
 import type { HandOver } from '../chain/hand-over.ts';
 import { CHAIN_POINTER } from '../chain/run-chain.ts';
@@ -57,26 +57,26 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
   const keys = await readVerifyKeys(storage, input.keys, input.handOvers);
   const chains = new Map<string, VerifiedChain>();
   const seen = new Map<string, Set<string>>();
-  const chainOf = async (org: string): Promise<VerifiedChain> => {
+  const loadChain = async (org: string): Promise<VerifiedChain> => {
     const found = chains.get(org) ?? (await verifyChain(storage, org, keys, input.checkpoints));
     chains.set(org, found);
     return found;
   };
   if (input.run !== undefined) {
     const { run } = input;
-    const chain = await chainOf(run.org);
+    const chain = await loadChain(run.org);
     const findings = await verifyRun(run, chain, input.now);
     yield { kind: 'run', run, signed: chain.run(run.report, run.id) !== undefined, findings };
     const readEvents = () => extendedEvents(new Map([[run.org, chain]]));
-    const records = await verifyRecords(storage, await recordsOf(run), { run }, readEvents);
+    const records = await verifyRecords(storage, await readExpectedRecords(run), { run }, readEvents);
     yield { kind: 'archive', findings: [...keys.findings, ...chain.findings(), ...records] };
     return;
   }
   const expected: ExpectedRecords[] = [];
   for await (const run of storage.listRuns(input.org)) {
     if (run.unpublishedAt !== undefined) continue;
-    expected.push(...(await recordsOf(run)));
-    const chain = await chainOf(run.org);
+    expected.push(...(await readExpectedRecords(run)));
+    const chain = await loadChain(run.org);
     const ids = seen.get(run.org) ?? new Set<string>();
     seen.set(run.org, ids.add(`${run.report}/${run.id}`));
     const findings = await verifyRun(run, chain, input.now);
@@ -85,7 +85,7 @@ export async function* verifyArchive(storage: ArchiveStorage, input: VerifyInput
   // An organization may have a chain or an outside checkpoint, but no runs.
   const others =
     input.org === undefined ? [...(await storage.listOrgs()), ...(input.checkpointOrgs ?? [])] : [input.org];
-  for (const org of others) await chainOf(org);
+  for (const org of others) await loadChain(org);
   const findings: ArchiveFinding[] = [...keys.findings];
   for (const [org, chain] of chains) {
     findings.push(...(await missingRuns(storage, org, chain, seen.get(org) ?? new Set())), ...chain.findings());
@@ -107,7 +107,7 @@ async function extendedEvents(chains: ReadonlyMap<string, VerifiedChain>): Promi
 }
 
 /** What the manifest says about figures and review; empty if it is unreadable or says nothing. */
-async function recordsOf({ files, id, org, report }: StoredRun): Promise<readonly ExpectedRecords[]> {
+async function readExpectedRecords({ files, id, org, report }: StoredRun): Promise<readonly ExpectedRecords[]> {
   const manifest = await readManifest(files).catch((error: unknown) => {
     if (toDocketError(error).code === 'archive.unreachable') throw error;
     return undefined;
@@ -156,7 +156,7 @@ async function verifyOnce(run: StoredRun, chain: VerifiedChain, now: number): Pr
   const known = chain.run(run.report, run.id);
   if (known === undefined) return [...findings, await unsignedFinding(run, chain.begins, now)];
   const reported = new Set(findings.map(({ path }) => path));
-  const chainFindings = await compareWithChain(run, known, await chain.entriesOf(known), now);
+  const chainFindings = await compareWithChain(run, known, await chain.readEntries(known), now);
   return [...findings, ...chainFindings.filter(({ path }) => !reported.has(path))];
 }
 
@@ -285,7 +285,7 @@ async function verifyReadings(
     } catch (thrown) {
       const error = toDocketError(thrown);
       if (error.code !== 'archive.corrupt') throw error;
-      findings.push(errorFinding('reading.changed', path, `is damaged: ${problemOf(error.message)}`));
+      findings.push(errorFinding('reading.changed', path, `is damaged: ${extractProblem(error.message)}`));
     }
   }
   return findings;

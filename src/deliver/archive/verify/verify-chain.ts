@@ -1,5 +1,5 @@
 import { chainFolder, checkpointFolder, entryFile, readEntries, sequenceRange } from '../chain/chain.ts';
-import { keyBreakOf } from '../chain/hand-over.ts';
+import { parseKeyBreak } from '../chain/hand-over.ts';
 import {
   type ChainEntry,
   type Checkpoint,
@@ -14,7 +14,7 @@ import type { VerifyKeys } from './verify-keys.ts';
 import { type ArchiveFinding, errorFinding, noteFinding } from './verify-run.ts';
 
 /**
- * A run in the chain. Holds the sequences of its entries instead of the entries, to bound memory. `entriesOf` reads the
+ * A run in the chain. Holds the sequences of its entries instead of the entries, to bound memory. `readEntries` reads the
  * entries.
  */
 export interface ChainedRunEntries {
@@ -86,7 +86,7 @@ export async function verifyChain(
     const isLate = age > newestAge;
     if (isLate) late.push([sequence, key]);
     newestAge = Math.min(newestAge, age);
-    const lost = isLate ? undefined : keyBreakOf(body);
+    const lost = isLate ? undefined : parseKeyBreak(body);
     if (lost !== undefined) {
       findings.push(noteFinding('key.break', path, `records a lost key: ${lost}`));
       untrustedBeforeBreak = lastUntrusted;
@@ -147,7 +147,7 @@ export async function verifyChain(
     /** The events of reviews and corrections. */
     events,
     /** The entries of a run, in order. */
-    entriesOf: async (run: ChainedRunEntries): Promise<readonly ChainEntry[]> => {
+    readEntries: async (run: ChainedRunEntries): Promise<readonly ChainEntry[]> => {
       const found: ChainEntry[] = [];
       for await (const { text } of readEntries(storage, org, run.sequences)) {
         const read = text === undefined ? 'missing' : verifyDocument('chain entry', text, entrySchema, keys.known);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toDocketError } from '../../../base/error.ts';
 import { sha256 } from '../../../base/sha256.ts';
-import { problemOf } from '../archive-errors.ts';
+import { extractProblem } from '../archive-errors.ts';
 import { CORRECTIONS_FOLDER } from '../corrections/correction-archive.ts';
 import { correctionEventSchema } from '../corrections/correction-event.ts';
 import { type EventRecord, eventPath } from '../events/event-record.ts';
@@ -63,7 +63,7 @@ export async function verifyRecords(
   for (const [folder, all] of corrections) {
     const path = `${CORRECTIONS_FOLDER}/${folder}`;
     const files = await signedEvents(path, all, 'correction');
-    await eventsOf(path, files, 'correction', correctionEventSchema, storage, findings, files !== all);
+    await readRunEvents(path, files, 'correction', correctionEventSchema, storage, findings, files !== all);
     for (const [name, hash] of matching(files, EDITION)) {
       const path = `${CORRECTIONS_FOLDER}/${folder}/${name}`;
       await compareHash(path, hash, 'correction.figures_changed', storage, findings);
@@ -73,7 +73,7 @@ export async function verifyRecords(
   for (const [folder, all] of reviews) {
     const path = `${REVIEWS_FOLDER}/${folder}`;
     const files = await signedEvents(path, all, 'review');
-    const events = await eventsOf(path, files, 'review', reviewEventSchema, storage, findings, files !== all);
+    const events = await readRunEvents(path, files, 'review', reviewEventSchema, storage, findings, files !== all);
     sealed.set(
       folder,
       events.flatMap(({ type, content = '' }) => (type === 'seal' ? [content] : [])),
@@ -176,7 +176,7 @@ const matching = (files: readonly string[], pattern: RegExp): readonly (readonly
   });
 
 /** The readable events of a run, in order. */
-async function eventsOf<Event extends { readonly seq: number }>(
+async function readRunEvents<Event extends { readonly seq: number }>(
   folder: string,
   files: readonly string[],
   kind: EventKind,
@@ -253,6 +253,6 @@ function readable<Value extends object>(parse: () => Value): Value | string {
   } catch (thrown) {
     const error = toDocketError(thrown);
     if (error.code !== 'archive.corrupt') throw error;
-    return problemOf(error.message);
+    return extractProblem(error.message);
   }
 }

@@ -2,7 +2,7 @@ import { toDocketError } from '../../../base/error.ts';
 import { kindOfTarget } from '../../../definitions/schema/kinds.ts';
 import type { Receipt } from '../../ledger/ledger.ts';
 import { messageKinds } from '../../targets/registry.ts';
-import { problemOf } from '../archive-errors.ts';
+import { extractProblem } from '../archive-errors.ts';
 import { type AttemptRecord, archivedMessages, readAttempts, readReceipts, readRelease } from '../attempt-log.ts';
 import type { Manifest } from '../manifest.ts';
 import { mailFiles } from '../run-folder/mail-files.ts';
@@ -166,5 +166,5 @@ function undefinedIfUnreadable(error: unknown): undefined {
 function shortMessage(error: unknown): string {
   const { code, message } = toDocketError(error);
   if (code === 'archive.unreachable') throw error;
-  return problemOf(message);
+  return extractProblem(message);
 }

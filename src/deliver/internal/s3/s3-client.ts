@@ -58,7 +58,7 @@ export async function connectS3(
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   // Lazy: loading the SDK takes longer than the rest of the start.
   const sdk = await import('@aws-sdk/client-s3');
-  const credentials = credentialsOf(access, secrets);
+  const credentials = buildCredentials(access, secrets);
   // Fails early if a secret is missing.
   await credentials?.();
   const client = new sdk.S3Client({
@@ -81,7 +81,7 @@ export async function connectS3(
     sdk,
     client,
     redact: secrets.redactor.redact,
-    encryption: encryptionOf(access),
+    encryption: toEncryption(access),
     credentialsExpireAt: async () => {
       if (access.credentials !== undefined) return access.credentials.session_token === undefined ? null : undefined;
       const { sessionToken, expiration } = await client.config.credentials();
@@ -99,7 +99,7 @@ const agentFor = (protocol: 'http:' | 'https:', findProxy: FindProxy, addresses:
         assertAllowedBehindProxy(host, addresses),
       );
 
-function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
+function buildCredentials({ credentials }: S3Access, secrets: SecretSource) {
   if (credentials === undefined) return undefined;
   return async () => {
     const [id, secret, token] = await Promise.all([
@@ -116,7 +116,7 @@ function credentialsOf({ credentials }: S3Access, secrets: SecretSource) {
   };
 }
 
-const encryptionOf = ({ encryption }: S3Access): S3Connection['encryption'] =>
+const toEncryption = ({ encryption }: S3Access): S3Connection['encryption'] =>
   encryption === undefined
     ? {}
     : encryption === 'AES256'

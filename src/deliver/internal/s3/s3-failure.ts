@@ -46,7 +46,7 @@ const CODE_FORMAT = /^[A-Za-z][\w.-]{0,99}$/;
 const property = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 
-function kindOf(status: number | undefined, code: string): S3Failure['kind'] {
+function classifyFailure(status: number | undefined, code: string): S3Failure['kind'] {
   if (status === undefined) return 'down';
   if (status === 412) return 'taken';
   if (status === 501) return 'unconditional';
@@ -76,5 +76,5 @@ export function classifyS3Error(error: unknown, redact: Redact): S3Failure {
   ]
     .filter((part) => part !== '')
     .join(' ');
-  return { kind: kindOf(status, code), status, code, detail: oneLine(detail) };
+  return { kind: classifyFailure(status, code), status, code, detail: oneLine(detail) };
 }

@@ -80,7 +80,7 @@ function requireAddress(value: string, role: string): string {
  * mail programs can detect a duplicate and a message can be traced to its row. The hash has no key: a Message-ID proves
  * nothing, and the key could never be rotated.
  */
-export function messageIdOf(delivery: string, from: string): string {
+export function buildMessageId(delivery: string, from: string): string {
   const domain = from.slice(from.lastIndexOf('@') + 1);
   return `<${sha256(`message:${delivery}`).slice(0, 40)}@${domain}>`;
 }
@@ -93,7 +93,7 @@ const atom = (id: string): string => id.replace(NO_ATOM, '-').slice(0, 60) || '-
  * The `List-Id` of a report (RFC 2919), `<report.org.domain>`, by which mail programs can sort. The same for every
  * message of the report, notices included.
  */
-export function listIdOf({ org, report }: EmailParts['list'], from: string): string {
+export function buildListId({ org, report }: EmailParts['list'], from: string): string {
   const domain = asciiLowerCase(from.slice(from.lastIndexOf('@') + 1));
   return `<${atom(report)}.${atom(org)}.${domain}>`;
 }
@@ -143,7 +143,7 @@ export function encodedLength(bytes: number): number {
  * A placeholder for the n-th file while nodemailer builds a message. Encoding files is slow, and several messages share
  * the result. No part can contain the placeholder, because it is derived from the hash of all parts.
  */
-const placeholderOf = (boundary: string, index: number): Buffer =>
+const buildPlaceholder = (boundary: string, index: number): Buffer =>
   Buffer.from(sha256(`${boundary} ${index}`).slice(0, (LINE_LENGTH / 4) * 3));
 
 /** The longest encoded word used in a header. RFC 2047 allows 75 characters. */
@@ -187,7 +187,7 @@ function withFiles(built: Buffer, boundary: string, files: readonly Buffer[]): B
   const parts: Buffer[] = [];
   let from = 0;
   for (const [index, file] of files.entries()) {
-    const at = built.indexOf(placeholderOf(boundary, index).toString('base64'), from, 'latin1');
+    const at = built.indexOf(buildPlaceholder(boundary, index).toString('base64'), from, 'latin1');
     if (at < 0) throw new Error('A file has no place in its message.');
     parts.push(built.subarray(from, at), file);
     from = at + LINE_LENGTH;
@@ -217,7 +217,7 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
       next: 'Attach fewer files, narrow the report, raise max_attachment, or add an S3 or SFTP delivery, to which the e-mail then links.',
     });
   }
-  const messageId = messageIdOf(parts.sharedKey ?? parts.delivery, from);
+  const messageId = buildMessageId(parts.sharedKey ?? parts.delivery, from);
   const boundary = mimeBoundary(parts);
   // Loaded on first use: most commands send nothing.
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer');
@@ -235,7 +235,7 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
     date: parts.date,
     headers: {
       'X-Docket-Run': oneLine(parts.run),
-      'List-Id': listIdOf(parts.list, from),
+      'List-Id': buildListId(parts.list, from),
       // RFC 3834: suppresses automatic replies.
       'Auto-Submitted': 'auto-generated',
     },
@@ -247,13 +247,13 @@ export async function buildEmail(parts: EmailParts): Promise<EmailMessage> {
         filename: name,
         contentType: 'image/png',
         contentDisposition: 'inline' as const,
-        content: placeholderOf(boundary, index),
+        content: buildPlaceholder(boundary, index),
       })),
       ...parts.attachments.map(({ name, mediaType }, index) => ({
         filename: headerText(name),
         contentType: mediaType,
         contentTransferEncoding: 'base64' as const,
-        content: placeholderOf(boundary, pictures.length + index),
+        content: buildPlaceholder(boundary, pictures.length + index),
       })),
     ],
     baseBoundary: boundary,

@@ -7,14 +7,14 @@ import { keepsFiguresInside } from '../../../definitions/diagnostics/protection-
 import { shortPeriod } from '../../../definitions/periods/period.ts';
 import { TO_SPLIT } from '../../../definitions/schema/split.ts';
 import { subjectSchema } from '../../../definitions/schema/template-fields.ts';
-import { bytesOf, lineSchema, sizeSchema } from '../../../definitions/schema/values/primitives.ts';
+import { lineSchema, sizeSchema, toBytes } from '../../../definitions/schema/values/primitives.ts';
 import {
   type Artifact,
+  findMailBody,
   MAIL_BODIES,
   type MailBody,
   type MailBodyName,
   mailAttachments,
-  mailBodyOf,
 } from '../../../render/artifact.ts';
 import { archiveCorrupt } from '../../archive/archive-errors.ts';
 import type { AttemptResult, SendFn } from '../../attempt.ts';
@@ -23,7 +23,7 @@ import { assertSameEmail } from '../../internal/resend-check.ts';
 import { deliveryId, type NewDelivery } from '../../ledger/ledger.ts';
 import { recipientKey } from '../../send-decision.ts';
 import { type DeliveryContext, defineTarget, newRow, type SendContext, templateVariables } from '../target.ts';
-import { buildEmail, type EmailMessage, encodedLength, MAX_ATTACHMENT_BYTES, messageIdOf } from './email-message.ts';
+import { buildEmail, buildMessageId, type EmailMessage, encodedLength, MAX_ATTACHMENT_BYTES } from './email-message.ts';
 import { findFileLinks, withFileLinks } from './file-links.ts';
 import type { Mailer } from './smtp/smtp-mailer.ts';
 import type { SendResult } from './smtp/smtp-replies.ts';
@@ -72,7 +72,7 @@ const emailSchema = (formats: readonly string[]) =>
 type EmailSpec = z.infer<ReturnType<typeof emailSchema>>;
 
 /** The recipients. With `split`, each value's definition has its own. */
-const addressesOf = ({ to }: Pick<EmailSpec, 'to'>): readonly string[] => (to === TO_SPLIT ? [] : to);
+const selectAddresses = ({ to }: Pick<EmailSpec, 'to'>): readonly string[] => (to === TO_SPLIT ? [] : to);
 
 const NO_MAIL_SERVER = 'No mail server is configured (SMTP_URL and MAIL_FROM, or smtp in org.yaml).';
 
@@ -99,11 +99,11 @@ export const emailTarget = defineTarget({
       : []),
   ],
   describe: (spec) => ({
-    addresses: addressesOf(spec),
+    addresses: selectAddresses(spec),
     ...(spec.to === TO_SPLIT ? { labels: ['the recipients of each value'] } : {}),
-    mailboxes: addressesOf(spec).map((address, index) => ({ address, path: ['to', index] })),
+    mailboxes: selectAddresses(spec).map((address, index) => ({ address, path: ['to', index] })),
     attach: spec.attach,
-    body: bodyNameOf(spec),
+    body: selectBodyName(spec),
     ...(spec.subject_figures === undefined && hasHeadline(spec) ? { undecidedSubject: true } : {}),
     shows: {
       formats: spec.attach,
@@ -117,13 +117,14 @@ export const emailTarget = defineTarget({
   addressedTo: ({ together: _, ...spec }, to) => ({ ...spec, to: [...to] }),
   list: (target, spec, context) => {
     const { published, mail, settings } = context;
-    const byMailbox = new Map(addressesOf(spec).map((recipient) => [recipientKey(recipient), recipient] as const));
+    const byMailbox = new Map(selectAddresses(spec).map((recipient) => [recipientKey(recipient), recipient] as const));
     return [...byMailbox].map(([mailbox, recipient]) => {
       const row = newRow(published, target, canonicalAddress(recipient) ?? recipient, mailbox);
       return {
         row,
         service: mail?.service ?? 'mail',
-        messageId: mail === undefined ? null : messageIdOf(spec.together ? sharedMessageKey(row) : row.id, mail.from),
+        messageId:
+          mail === undefined ? null : buildMessageId(spec.together ? sharedMessageKey(row) : row.id, mail.from),
         recipientRefusal: () => recipientRefusal(row.recipient, settings.recipients),
         // It may link to files of other deliveries, which must be `sent` first. The server's limit is not known yet.
         ...(exceedsLimit(spec, context) || (mail?.mailer.announcedSize && attachesFiles(spec, context))
@@ -140,12 +141,12 @@ export const emailTarget = defineTarget({
     });
     if (mail === undefined) return async () => ({ state: 'pending', detail: NO_MAIL_SERVER });
     const attached = selectAttachments(spec, published.artifacts);
-    const rendered = bodyOf(spec, context);
+    const rendered = requireBody(spec, context);
     const { manifest } = published;
     const date = await firstAttemptDate(row, spec, context, previousEpoch);
     const visibleRecipients = (): readonly string[] =>
       uniqueMailboxes(
-        addressesOf(spec).flatMap((recipient) =>
+        selectAddresses(spec).flatMap((recipient) =>
           recipientRefusal(recipient, settings.recipients) === undefined && denyList?.find(recipient) === undefined
             ? (canonicalAddress(recipient) ?? [])
             : [],
@@ -161,7 +162,7 @@ export const emailTarget = defineTarget({
         to: row.recipient,
         ...(spec.together ? { visibleRecipients: visibleRecipients(), sharedKey: sharedMessageKey(row) } : {}),
         ...(canonicalAddress(manifest.owner) === undefined ? {} : { replyTo: manifest.owner }),
-        subject: subjectOf(spec, context),
+        subject: formatSubject(spec, context),
         text: body.text,
         html: body.html,
         pictures: rendered.pictures,
@@ -202,7 +203,7 @@ export const emailTarget = defineTarget({
 });
 
 /** The header `Date` of an archived message; undefined without one. */
-function dateOf(message: Uint8Array | undefined): Date | undefined {
+function parseMessageDate(message: Uint8Array | undefined): Date | undefined {
   const head = message === undefined ? '' : Buffer.from(message).toString('latin1').split('\r\n\r\n', 1)[0];
   const at = Date.parse(/^Date: (.+)$/im.exec(head ?? '')?.[1] ?? '');
   return Number.isNaN(at) ? undefined : new Date(at);
@@ -219,7 +220,7 @@ async function firstAttemptDate(
     const rows = together ? (await ledger.list(row.run)).filter(({ target }) => target === row.target) : [];
     const begun = previousEpoch > 0 ? [row.id] : rows.flatMap(({ id, epoch }) => (epoch > 0 ? [id] : []));
     for (const id of begun) {
-      const date = dateOf(await archive.getMessage(published, id));
+      const date = parseMessageDate(await archive.getMessage(published, id));
       if (date !== undefined) return date;
     }
     return new Date(clock.now());
@@ -241,16 +242,16 @@ function assertAllowed(
 const sharedMessageKey = ({ run, target }: NewDelivery): string => deliveryId(run, target, '');
 
 const attachmentLimit = ({ max_attachment }: EmailSpec): number =>
-  max_attachment === undefined ? MAX_ATTACHMENT_BYTES : bytesOf(max_attachment);
+  max_attachment === undefined ? MAX_ATTACHMENT_BYTES : toBytes(max_attachment);
 
 /** Name of the body that the delivery uses. */
-const bodyNameOf = ({ body = 'full', list_in_body: lists }: EmailSpec): MailBodyName =>
+const selectBodyName = ({ body = 'full', list_in_body: lists }: EmailSpec): MailBodyName =>
   body === 'full' && lists ? 'full-lists' : body;
 
 /** The body that the delivery uses. Throws `archive.corrupt` if the run lacks it. */
-function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryContext): MailBody {
-  const name = bodyNameOf(spec);
-  const body = mailBodyOf(mail, name);
+function requireBody(spec: EmailSpec, { published: { mail, manifest } }: DeliveryContext): MailBody {
+  const name = selectBodyName(spec);
+  const body = findMailBody(mail, name);
   if (body !== undefined) return body;
   throw archiveCorrupt(`${manifest.org}/${manifest.report}/${manifest.run}`, `it has no e-mail body "${name}"`);
 }
@@ -259,7 +260,7 @@ function bodyOf(spec: EmailSpec, { published: { mail, manifest } }: DeliveryCont
  * The subject: the definition's own, or title, period and first headline. In a corrected edition or repeated copy it
  * begins with a mark.
  */
-function subjectOf(
+function formatSubject(
   { subject, subject_figures }: EmailSpec,
   { published: { manifest }, definition, settings }: DeliveryContext,
 ): string {
@@ -286,7 +287,7 @@ function exceedsLimit(spec: EmailSpec, context: DeliveryContext): boolean {
     (sum, { bytes }) => sum + encodedLength(bytes),
     0,
   );
-  const body = mailBodyOf(context.published.mail, bodyNameOf(spec));
+  const body = findMailBody(context.published.mail, selectBodyName(spec));
   const pictures = (body?.pictures ?? []).reduce((sum, { bytes }) => sum + encodedLength(bytes.length), 0);
   return files > 0 && files + pictures > attachmentLimit(spec);
 }

@@ -8,7 +8,7 @@ import type { Scope } from '../../../base/scope.ts';
 import type { Redactor } from '../../../base/secrets/redactor.ts';
 import { Secret, secretSource } from '../../../base/secrets/secret.ts';
 import { sha256 } from '../../../base/sha256.ts';
-import { targetOf } from '../../../definitions/schema/kinds.ts';
+import { resolveTarget } from '../../../definitions/schema/kinds.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition } from '../../../definitions/schema/report-definition.ts';
 import { TARGETS } from '../registry.ts';
@@ -128,7 +128,7 @@ export async function resolveMailServer(
  * The organization's own sender, or else the deployment's. It is named after the organization, unless MAIL_FROM
  * contains a name.
  */
-function senderOf({ smtp, name, id }: OrgSettings, { MAIL_FROM }: Config): Required<MailSender> | undefined {
+function resolveSender({ smtp, name, id }: OrgSettings, { MAIL_FROM }: Config): Required<MailSender> | undefined {
   const fallback = { name: name ?? id };
   if (smtp?.from !== undefined) return { ...fallback, address: smtp.from };
   const sender = MAIL_FROM === undefined ? undefined : parseMailSender(MAIL_FROM);
@@ -178,7 +178,7 @@ export function createMailRoutes(
   const secrets = secretSource(context.env, context);
   const mailers = scope.use(createMailerCache(open), (opened) => opened.close());
   return async (settings) => {
-    const sender = senderOf(settings, context.config);
+    const sender = resolveSender(settings, context.config);
     const server = await resolveMailServer(settings, context);
     if (server === undefined || sender === undefined) return undefined;
     const { address: from, name: fromName } = sender;
@@ -208,7 +208,7 @@ export function assertMailConfigured(
   config: Config,
   alternative?: string,
 ): void {
-  if (!deliveries.some((delivery) => targetOf(delivery, TARGETS).target.usesMailServer)) return;
+  if (!deliveries.some((delivery) => resolveTarget(delivery, TARGETS).target.usesMailServer)) return;
   const why = `${org}/${report} has an e-mail delivery${alternative === undefined ? '' : ` (${alternative})`}`;
   if (smtp?.url === undefined) requireVariable(config, 'SMTP_URL', why);
   if (smtp?.from === undefined) requireVariable(config, 'MAIL_FROM', why);

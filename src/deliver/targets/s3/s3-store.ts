@@ -36,9 +36,9 @@ export async function openS3(
   const connection = await connectS3(spec, secrets, SOCKET_TIMEOUT_MS, findProxy, addresses);
   const { sdk, client, redact, encryption } = connection;
   const tagging = spec.tags ? { Tagging: `${RUN_KEY}=${run}` } : {};
-  const locationOf = (key: string) => ({ Bucket: spec.bucket, Key: key });
+  const toLocation = (key: string) => ({ Bucket: spec.bucket, Key: key });
   const putParams = ({ key, artifact }: S3Object, onlyNew: boolean): PutObjectCommandInput => ({
-    ...locationOf(key),
+    ...toLocation(key),
     ...encryption,
     ...tagging,
     ...(onlyNew ? { IfNoneMatch: '*' } : {}),
@@ -46,19 +46,19 @@ export async function openS3(
     Metadata: { [RUN_KEY]: run, [SHA_KEY]: artifact.sha256 },
   });
 
-  const digestOf = async (key: string): Promise<string> => {
-    const { Body } = await client.send(new sdk.GetObjectCommand(locationOf(key)));
+  const readDigest = async (key: string): Promise<string> => {
+    const { Body } = await client.send(new sdk.GetObjectCommand(toLocation(key)));
     return sha256OfStream(Body instanceof Readable ? Body : Readable.from([]));
   };
 
   return {
     compare: async ({ key, artifact }: S3Object): Promise<ObjectState> => {
       try {
-        const { ContentLength, Metadata } = await client.send(new sdk.HeadObjectCommand(locationOf(key)));
+        const { ContentLength, Metadata } = await client.send(new sdk.HeadObjectCommand(toLocation(key)));
         if (ContentLength !== artifact.bytes) return 'other';
         // One step writes both bytes and metadata, so the hash in the metadata belongs to these bytes.
         if (Metadata?.[SHA_KEY] !== undefined) return Metadata[SHA_KEY] === artifact.sha256 ? 'same' : 'other';
-        return (await digestOf(key)) === artifact.sha256 ? 'same' : 'other';
+        return (await readDigest(key)) === artifact.sha256 ? 'same' : 'other';
       } catch (error) {
         const { status, code } = classifyS3Error(error, redact);
         if (status === 404 && code !== 'NoSuchBucket') return 'absent';
@@ -73,9 +73,9 @@ export async function openS3(
     /** Begins an upload and aborts it. This proves that the credentials may write, and leaves no object. */
     probe: async (key: string): Promise<void> => {
       const begun = await client.send(
-        new sdk.CreateMultipartUploadCommand({ ...locationOf(key), ...encryption, ...tagging }),
+        new sdk.CreateMultipartUploadCommand({ ...toLocation(key), ...encryption, ...tagging }),
       );
-      await client.send(new sdk.AbortMultipartUploadCommand({ ...locationOf(key), UploadId: begun.UploadId }));
+      await client.send(new sdk.AbortMultipartUploadCommand({ ...toLocation(key), UploadId: begun.UploadId }));
     },
     failure: (error: unknown): S3Failure => classifyS3Error(error, redact),
     close: connection.close,

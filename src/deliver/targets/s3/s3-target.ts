@@ -28,7 +28,7 @@ import { openS3, type S3Object, type S3Store } from './s3-store.ts';
 const objectUrl = ({ bucket }: S3Spec, key: string): string => `s3://${bucket}/${key}`;
 
 /** @param more files to put after the run's own files */
-const objectsOf = (spec: S3Spec, { published }: DeliveryContext, more: readonly Artifact[] = []): S3Object[] =>
+const buildObjects = (spec: S3Spec, { published }: DeliveryContext, more: readonly Artifact[] = []): S3Object[] =>
   toS3Objects(spec, templateVariables(published.manifest), [...chosenFiles(published.artifacts, spec), ...more]);
 
 /** The file for `complete_marker`, put last. Data tools know its name from Hadoop's committers. */
@@ -43,7 +43,7 @@ const MARKER: Artifact = {
 
 /** The objects to put, in order. */
 const objectsToPut = (spec: S3Spec, context: DeliveryContext): S3Object[] =>
-  objectsOf(spec, context, spec.complete_marker ? [MARKER] : []);
+  buildObjects(spec, context, spec.complete_marker ? [MARKER] : []);
 
 /** Puts the files into a bucket of an object store. */
 export const s3Target = defineTarget({
@@ -67,7 +67,7 @@ export const s3Target = defineTarget({
     const { run, org, made_at } = published.manifest;
     const { endpoint, bucket, key } = spec;
     const open = guardedS3(spec, run, secrets, destinationGuard(settings, destinations));
-    const keys = fillOrUndefined(() => objectsOf(spec, context).map((object) => object.key)) ?? [key];
+    const keys = fillOrUndefined(() => buildObjects(spec, context).map((object) => object.key)) ?? [key];
     return [
       {
         row: newRow(published, target, objectUrl(spec, commonPrefix(keys)), JSON.stringify([endpoint, bucket, key])),
@@ -79,9 +79,9 @@ export const s3Target = defineTarget({
           (await hasAllObjects(objectsToPut(spec, context), open).catch(() => false)) ? 'sent' : 'unsent',
         linkable: true,
         fileLocations: () =>
-          new Map(objectsOf(spec, context).map((object) => [object.artifact.name, objectUrl(spec, object.key)])),
+          new Map(buildObjects(spec, context).map((object) => [object.artifact.name, objectUrl(spec, object.key)])),
         sharedLinks: () =>
-          objectLinks(spec, objectsOf(spec, context), { now: clock.now(), madeAt: Date.parse(made_at) }, secrets),
+          objectLinks(spec, buildObjects(spec, context), { now: clock.now(), madeAt: Date.parse(made_at) }, secrets),
       },
     ];
   },
@@ -150,8 +150,8 @@ async function objectLinks(
 ): Promise<ReadonlyMap<string, SharedLink>> {
   if (spec.public_url !== undefined) {
     const base = spec.public_url.replace(/\/$/, '');
-    const urlOf = (key: string): string => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
-    return new Map(objects.map(({ key, artifact }) => [artifact.name, { url: urlOf(key), until: null }]));
+    const buildUrl = (key: string): string => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
+    return new Map(objects.map(({ key, artifact }) => [artifact.name, { url: buildUrl(key), until: null }]));
   }
   // Signing sends nothing. Without a connection nothing can be signed, and the e-mail names the location without a
   // link.

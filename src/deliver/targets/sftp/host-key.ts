@@ -14,7 +14,7 @@ export interface HostKey {
   readonly type: string | undefined;
 }
 
-export const fingerprintOf = (key: Uint8Array): string =>
+export const computeFingerprint = (key: Uint8Array): string =>
   `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
 
 /** The type of a key blob, which is its first string (RFC 4253 §6.6). Undefined for an unknown type. */
@@ -35,7 +35,7 @@ export function parseHostKey(text: string): HostKey | undefined {
   // A marker (`@revoked`, `@cert-authority`) changes the meaning of the line.
   if (at < 0 || at > 1 || trimmed.startsWith('@') || type === undefined || encoded === undefined) return undefined;
   const key = Buffer.from(encoded, 'base64');
-  return hostKeyType(key) === type ? { fingerprint: fingerprintOf(key), type } : undefined;
+  return hostKeyType(key) === type ? { fingerprint: computeFingerprint(key), type } : undefined;
 }
 
 export const hostKeySchema = z.string().refine((text) => parseHostKey(text) !== undefined, HOST_KEY_DESCRIPTION);

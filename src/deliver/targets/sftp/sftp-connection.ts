@@ -4,7 +4,7 @@ import { DocketError } from '../../../base/error.ts';
 import { redactUntrusted } from '../../../base/secrets/redactor.ts';
 import type { SecretSource } from '../../../base/secrets/secret.ts';
 import { type AddressPolicy, ForbiddenAddress, guardedLookup, literalRefusal } from '../../internal/address-guard.ts';
-import { fingerprintOf, hostKeyType, parseHostKey } from './host-key.ts';
+import { computeFingerprint, hostKeyType, parseHostKey } from './host-key.ts';
 import { type SftpSpec, sftpServerUrl } from './sftp-schema.ts';
 import { createSftpSession, SftpFailure, type SftpSession } from './sftp-session.ts';
 
@@ -78,7 +78,7 @@ export async function openSftp(
         // A server offers only one of its keys. Restrict it to the pinned types, if all types are known.
         ...(types.includes(undefined) ? {} : { algorithms: { serverHostKey: [...new Set(algorithms)] } }),
         hostVerifier: (offered: Buffer) => {
-          const fingerprint = fingerprintOf(offered);
+          const fingerprint = computeFingerprint(offered);
           if (pinned.some((key) => key.fingerprint === fingerprint)) return true;
           keyMismatch = `${sftpServerUrl(spec)} shows another key than the pinned one: ${hostKeyType(offered) ?? 'a key'} ${fingerprint}. Nothing was sent. Ask the operator of the server before you change host_key.`;
           return false;

@@ -139,7 +139,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
   }
 
   /** The file's size; undefined if it does not exist. */
-  const sizeOf = async (path: string): Promise<number | undefined> => {
+  const findSize = async (path: string): Promise<number | undefined> => {
     try {
       return (await request<Stats>({ verb: 'STAT', path }, (done) => sftp.stat(path, done))).size;
     } catch (error) {
@@ -149,7 +149,7 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
   };
 
   return {
-    size: sizeOf,
+    size: findSize,
     /** SHA-256 (hex) of the file on the server. */
     digest: async (path: string): Promise<string> => {
       const hash = createHash('sha256');
@@ -212,11 +212,11 @@ export function createSftpSession(client: Client, sftp: SFTPWrapper, redact: Red
       const steps = path.split('/');
       for (const [index, step] of steps.entries()) {
         const folder = steps.slice(0, index + 1).join('/');
-        if (step === '' || (await sizeOf(folder)) !== undefined) continue;
+        if (step === '' || (await findSize(folder)) !== undefined) continue;
         await command({ verb: 'MKDIR', path: folder }, (done) => sftp.mkdir(folder, done)).catch(
           async (error: unknown) => {
             // Another program may have created the folder meanwhile.
-            if ((await sizeOf(folder)) === undefined) throw error;
+            if ((await findSize(folder)) === undefined) throw error;
           },
         );
       }

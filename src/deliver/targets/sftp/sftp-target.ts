@@ -46,23 +46,23 @@ export const sftpTarget = defineTarget({
         service: `${server} of ${row.org}`,
         messageId: null,
         linkable: true,
-        verify: () => verifyUpload(uploadOf(row.id, spec, context), secrets, guardedSftp(spec, context)),
+        verify: () => verifyUpload(buildUpload(row.id, spec, context), secrets, guardedSftp(spec, context)),
         fileLocations: () => filePaths(sftpFolderUrl(spec, fill()), chosenFiles(published.artifacts, spec)),
       },
     ];
   },
   send: async ({ row }, spec, context) => {
-    guardOf(context).assertHost(spec.host);
+    buildGuard(context).assertHost(spec.host);
     requireFiles(context.published.artifacts, spec);
-    return uploadFiles(uploadOf(row.id, spec, context), context.secrets, guardedSftp(spec, context));
+    return uploadFiles(buildUpload(row.id, spec, context), context.secrets, guardedSftp(spec, context));
   },
   probe: (spec, context) => probeSftp(spec, context),
 });
 
-const guardOf = ({ settings, destinations }: DeliveryContext): DestinationGuard =>
+const buildGuard = ({ settings, destinations }: DeliveryContext): DestinationGuard =>
   destinationGuard(settings, destinations);
 
-const uploadOf = (delivery: string, spec: SftpSpec, { published, clock }: DeliveryContext): SftpUpload => ({
+const buildUpload = (delivery: string, spec: SftpSpec, { published, clock }: DeliveryContext): SftpUpload => ({
   spec,
   folder: fillPath(spec.path, templateVariables(published.manifest)),
   artifacts: chosenFiles(published.artifacts, spec),
@@ -72,7 +72,7 @@ const uploadOf = (delivery: string, spec: SftpSpec, { published, clock }: Delive
 
 /** Opens a server that the organization may use, and refuses forbidden addresses. Throws `deliver.target_refused`. */
 function guardedSftp(spec: SftpSpec, context: DeliveryContext | { readonly guard: DestinationGuard }): OpenSftp {
-  const guard = 'guard' in context ? context.guard : guardOf(context);
+  const guard = 'guard' in context ? context.guard : buildGuard(context);
   return async (...args) => {
     guard.assertHost(spec.host);
     return openSftp(...args, guard.addressPolicy(spec.host));

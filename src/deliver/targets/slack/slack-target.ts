@@ -43,7 +43,7 @@ const slackSchema = z.strictObject({
 export type SlackSpec = z.infer<typeof slackSchema>;
 
 const displayName = ({ channel }: Pick<SlackSpec, 'channel'>): string => `Slack channel ${channel}`;
-const apiUrlOf = ({ api_url = API_URL }: SlackSpec): string => api_url.replace(/\/+$/, '');
+const toApiUrl = ({ api_url = API_URL }: SlackSpec): string => api_url.replace(/\/+$/, '');
 
 /**
  * Posts a summary into a channel, with or without the files.
@@ -64,7 +64,7 @@ export const slackTarget = defineTarget({
     return diagnostic === undefined ? [] : [{ path: ['api_url'], ...diagnostic }];
   },
   describe: (spec) => {
-    const { hostname } = new URL(apiUrlOf(spec));
+    const { hostname } = new URL(toApiUrl(spec));
     const hosts = spec.files && /^slack(?:-gov)?\.com$/.test(hostname) ? [hostname, `files.${hostname}`] : [hostname];
     return {
       addresses: [displayName(spec)],
@@ -84,9 +84,9 @@ export const slackTarget = defineTarget({
   },
   send: async ({ row }, spec, context, previousEpoch) => {
     const { archive, published, clock, secrets } = context;
-    const rules = rulesOf(context);
-    assertUsable(new URL(apiUrlOf(spec)), 'Slack target', { ...rules, isSecret: false });
-    const files = spec.files ? filesOf(published.artifacts) : [];
+    const rules = buildRules(context);
+    assertUsable(new URL(toApiUrl(spec)), 'Slack target', { ...rules, isSecret: false });
+    const files = spec.files ? selectFiles(published.artifacts) : [];
     // An attempt repeats the previous message, and completes the same uploads.
     const archived = previousEpoch > 0 ? await archivedMessage(archive, published, row.id) : undefined;
     const message = archived ?? slackMessage(spec.channel, reportSummary(spec.body, context), files);
@@ -105,7 +105,7 @@ export const slackTarget = defineTarget({
       const { allowPrivate, guard } = rules;
       const options = { allowPrivate, findProxy: guard.findProxy };
       return postToSlack({
-        slack: slackClient({ apiUrl: apiUrlOf(spec), token, secrets, options, signal, clock }),
+        slack: slackClient({ apiUrl: toApiUrl(spec), token, secrets, options, signal, clock }),
         message,
         contents,
         keep: async (kept) => recordMessage?.(await archive.putMessage(published, row.id, encodeMessage(kept), 'json')),
@@ -121,13 +121,13 @@ export const slackTarget = defineTarget({
   probe: (spec, context) => probeSlack(spec, context),
 });
 
-const rulesOf = ({ settings, destinations }: Pick<DeliveryContext, 'settings' | 'destinations'>) => ({
+const buildRules = ({ settings, destinations }: Pick<DeliveryContext, 'settings' | 'destinations'>) => ({
   allowPrivate: settings.allow_private === true,
   guard: destinationGuard(settings, destinations),
 });
 
 /** The files of all outputs, as an e-mail would attach them. */
-const filesOf = (artifacts: readonly Artifact[]): readonly Artifact[] =>
+const selectFiles = (artifacts: readonly Artifact[]): readonly Artifact[] =>
   mailAttachments(artifacts, [...new Set(artifacts.map(outputFormatOf))]);
 
 async function verifyPosted(delivery: string, spec: SlackSpec, context: DeliveryContext): Promise<VerificationResult> {
@@ -136,10 +136,10 @@ async function verifyPosted(delivery: string, spec: SlackSpec, context: Delivery
   if (message === undefined) return 'unknown';
   const ids = fileIds(message);
   if (ids === undefined) return message.files.length === 0 ? 'unknown' : 'unsent';
-  const { allowPrivate, guard } = rulesOf(context);
-  guard.assertHost(new URL(apiUrlOf(spec)).hostname);
+  const { allowPrivate, guard } = buildRules(context);
+  guard.assertHost(new URL(toApiUrl(spec)).hostname);
   const slack = slackClient({
-    apiUrl: apiUrlOf(spec),
+    apiUrl: toApiUrl(spec),
     token: await secrets(spec.token),
     secrets,
     options: { allowPrivate, findProxy: guard.findProxy },
@@ -159,7 +159,7 @@ function probeSlack(spec: SlackSpec, { secrets, allowPrivate, guard }: ProbeCont
   return {
     name,
     probe: async () => {
-      const apiUrl = apiUrlOf(spec);
+      const apiUrl = toApiUrl(spec);
       assertUsable(new URL(apiUrl), 'Slack target', { allowPrivate, guard, isSecret: false });
       const slack = slackClient({
         apiUrl,

@@ -2,7 +2,7 @@ import { type ProblemPlace, quoted, sample, type TemplateProblem } from '../temp
 import { type CellRange, formatRange } from '../workbook/addresses.ts';
 import { bodyRows, type DefinedName, type TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundName, BoundTable, ReportOutline } from './bindings.ts';
-import { addition, figuresOf } from './figure-names.ts';
+import { addition, collectFigures } from './figure-names.ts';
 import { FIXED_NAMES, type NameReading, nameKey, readName } from './names.ts';
 import { nameText } from './target-text.ts';
 
@@ -56,7 +56,7 @@ function readingProblem(
       }
       const { suffix } = read;
       const metrics = section.columns.flatMap((column) => (column.kind === 'metric' ? [nameKey(column.name)] : []));
-      const has = figuresOf(section).flatMap(({ suffixes }) => suffixes.filter((each) => each !== ''));
+      const has = collectFigures(section).flatMap(({ suffixes }) => suffixes.filter((each) => each !== ''));
       return {
         ...about,
         code: 'workbook.unknown',

@@ -4,7 +4,7 @@ import { formatCell, formatRange } from '../workbook/addresses.ts';
 import type { TemplateTable, TemplateWorkbook } from '../workbook/workbook.ts';
 import type { BoundTable, ColumnTarget, ReportOutline, SectionOutline } from './bindings.ts';
 import { type HeaderReading, headerReader } from './column-headers.ts';
-import { addition, figuresOf } from './figure-names.ts';
+import { addition, collectFigures } from './figure-names.ts';
 import { sectionsNamed } from './names.ts';
 
 /** The title of a table's alternative text that names a section. */
@@ -24,24 +24,24 @@ type FoundSection = SectionOutline | TemplateProblem | undefined;
  * The section that fills a table. A problem if the table names a section that does not exist; undefined if the table is
  * not meant for Docket.
  */
-function sectionOf(table: TemplateTable, { sections }: ReportOutline): FoundSection {
-  const [, asked] = TITLE.exec(table.title ?? '') ?? [];
-  const name = asked ?? table.name;
+function findSection(table: TemplateTable, { sections }: ReportOutline): FoundSection {
+  const [, requestedId] = TITLE.exec(table.title ?? '') ?? [];
+  const name = requestedId ?? table.name;
   // The exact id, because alternative text distinguishes `a-b` from `a_b`.
-  const exact = asked === undefined ? undefined : sections.find(({ id }) => id === asked.toLowerCase());
+  const exact = requestedId === undefined ? undefined : sections.find(({ id }) => id === requestedId.toLowerCase());
   const found = exact === undefined ? sectionsNamed(sections, name) : [exact];
   const [section] = found;
   const at = tableAt(table);
   if (section === undefined) {
-    if (asked === undefined) return undefined;
+    if (requestedId === undefined) return undefined;
     const ids = sections.map(({ id }) => id);
-    const [closest] = closestMatches(asked, ids);
+    const [closest] = closestMatches(requestedId, ids);
     return {
       severity: 'error',
       code: 'workbook.unknown',
       at,
       expected: `a section of the report behind "docket:" in the alternative text of the table (${sample(ids)})`,
-      got: quoted(asked),
+      got: quoted(requestedId),
       next: closest === undefined ? 'name a section of the report' : `write "docket:${closest}"`,
     };
   }
@@ -101,7 +101,7 @@ function headerProblem(
         `leave the unit out, or write ${quoted(read.id)}`,
       );
     case 'figure': {
-      const suffixes = figuresOf(section).flatMap(({ suffixes: each }) => each.filter((suffix) => suffix !== ''));
+      const suffixes = collectFigures(section).flatMap(({ suffixes: each }) => each.filter((suffix) => suffix !== ''));
       return problem(
         'workbook.unknown',
         `a figure that section ${quoted(section.id)} has: ${suffixes.join(', ')}`,
@@ -157,7 +157,7 @@ export function bindTables({ tables }: Pick<TemplateWorkbook, 'tables'>, outline
   const own: TemplateTable[] = [];
   const readers = new Map<SectionOutline, ReturnType<typeof headerReader>>();
   for (const table of tables) {
-    const section = sectionOf(table, outline);
+    const section = findSection(table, outline);
     if (section === undefined) {
       own.push(table);
       continue;

@@ -1,6 +1,6 @@
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
 import type { ColumnTarget, OutlineColumn, SectionOutline } from './bindings.ts';
-import { ALL_SUFFIXES, figuresOf } from './figure-names.ts';
+import { ALL_SUFFIXES, collectFigures } from './figure-names.ts';
 import { ALL_WORDS, inUnit, withoutBrackets } from './header-units.ts';
 
 /** How a header was read. */
@@ -31,7 +31,7 @@ interface HeaderIndex {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-function indexOf(section: SectionOutline): HeaderIndex {
+function buildIndex(section: SectionOutline): HeaderIndex {
   const ids = new Map<string, Candidate>();
   const labels = new Map<string, Candidate[]>();
   const texts = new Map<string, string>();
@@ -48,7 +48,7 @@ function indexOf(section: SectionOutline): HeaderIndex {
     if (!ids.has(key)) ids.set(key, candidate);
     if (!texts.has(key)) texts.set(key, text);
   };
-  const idsOf = ({ name, formerly }: OutlineColumn): readonly string[] =>
+  const collectIds = ({ name, formerly }: OutlineColumn): readonly string[] =>
     formerly === undefined ? [name] : [name, formerly];
   const own = (column: OutlineColumn): ColumnTarget => ({
     column: column.name,
@@ -56,7 +56,7 @@ function indexOf(section: SectionOutline): HeaderIndex {
     ...(column.shownIn === undefined ? {} : { unit: column.shownIn }),
   });
   for (const column of section.columns) {
-    for (const id of idsOf(column)) addId(id, { column, target: own(column) });
+    for (const id of collectIds(column)) addId(id, { column, target: own(column) });
     // Docket's own files add the id to columns that share a label.
     for (const label of column.labels) {
       addLabel(label, { column, target: own(column) });
@@ -64,7 +64,7 @@ function indexOf(section: SectionOutline): HeaderIndex {
     }
     if (column.kind === 'time') addTimeNames(column, section, addId, addLabel);
   }
-  const figures = figuresOf(section);
+  const figures = collectFigures(section);
   for (const column of section.columns.filter(({ kind }) => kind === 'metric')) {
     const { shownIn } = column;
     for (const { target: figure, suffixes, header } of figures) {
@@ -72,7 +72,7 @@ function indexOf(section: SectionOutline): HeaderIndex {
       const target: ColumnTarget = { column: column.name, figure, ...(hasUnit ? { unit: shownIn } : {}) };
       const candidate = { column, target };
       for (const suffix of suffixes) {
-        for (const id of idsOf(column)) addId(`${id}${suffix}`, candidate);
+        for (const id of collectIds(column)) addId(`${id}${suffix}`, candidate);
         for (const label of column.labels) addLabel(`${label}${suffix}`, candidate);
       }
       for (const label of column.labels) {
@@ -130,7 +130,7 @@ const ID = /^[\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+$/u;
  * languages, and a unit in brackets. Ids win over labels. Case and outer space do not matter.
  */
 export function headerReader(section: SectionOutline): (header: string) => HeaderReading {
-  const { ids, labels, texts } = indexOf(section);
+  const { ids, labels, texts } = buildIndex(section);
   const find = (key: string): readonly Candidate[] => {
     const byId = ids.get(key);
     return byId === undefined ? (labels.get(key) ?? []) : [byId];

@@ -13,10 +13,10 @@ export interface NamedFigure {
   readonly header: (label: string, words: Words) => string;
 }
 
-type Asked = Pick<SectionOutline, 'comparisons' | 'toDate'>;
+type RequestedFigures = Pick<SectionOutline, 'comparisons' | 'toDate'>;
 
 /** The figures of each metric of a section. `.previous` and `.change` belong to its first comparison. */
-export function figuresOf({ comparisons, toDate }: Asked): readonly NamedFigure[] {
+export function collectFigures({ comparisons, toDate }: RequestedFigures): readonly NamedFigure[] {
   const tableComparisons = comparisons.map((kind): TableComparison => ({ kind, range: null }));
   const compared = comparisons.flatMap((kind: ComparisonKind, index): NamedFigure[] => [
     {
@@ -66,7 +66,7 @@ export function figureSuffix(target: FigureTarget): string {
 }
 
 /** All suffixes that an id can have, whether or not the section has the figure. */
-export const ALL_SUFFIXES: readonly string[] = figuresOf({
+export const ALL_SUFFIXES: readonly string[] = collectFigures({
   comparisons: ['previous_period', 'previous_year'],
   toDate: 'year',
 }).flatMap(({ suffixes }) => suffixes.filter((suffix) => suffix !== ''));

@@ -1,7 +1,7 @@
 import { closestMatches } from '../../../definitions/diagnostics/suggest.ts';
 import { DURATION_UNITS, type DurationUnit } from '../../../definitions/schema/values/units.ts';
 import type { NameTarget, OutlineColumn, ReportOutline, SectionOutline } from './bindings.ts';
-import { ALL_SUFFIXES, figuresOf } from './figure-names.ts';
+import { ALL_SUFFIXES, collectFigures } from './figure-names.ts';
 
 /** How a defined name was read. */
 export type NameReading =
@@ -43,9 +43,9 @@ export const nameKey = (id: string): string => id.toLowerCase().replace(/[^\p{L}
 const withKey = <Named>(all: readonly Named[], key: string, idsOf: (one: Named) => readonly string[]): Named[] =>
   all.filter((one) => idsOf(one).some((id) => nameKey(id) === key));
 
-const metricsOf = ({ columns }: SectionOutline): readonly OutlineColumn[] =>
+const selectMetrics = ({ columns }: SectionOutline): readonly OutlineColumn[] =>
   columns.filter(({ kind }) => kind === 'metric');
-const idsOf = ({ name, formerly }: OutlineColumn): readonly string[] =>
+const collectIds = ({ name, formerly }: OutlineColumn): readonly string[] =>
   formerly === undefined ? [name] : [name, formerly];
 
 /** The sections that a name or a table may mean. Several, if their ids have the same spelling. */
@@ -70,13 +70,13 @@ function readInUnit(section: SectionOutline, rest: string): NameReading | undefi
 }
 
 function readFigure(section: SectionOutline, rest: string): NameReading {
-  const metrics = metricsOf(section);
-  const figures = figuresOf(section);
+  const metrics = selectMetrics(section);
+  const figures = collectFigures(section);
   const suffixes = figures.flatMap(({ suffixes: each, target }) => each.map((suffix) => ({ suffix, target })));
   // Tries the metric's own value first: a metric's id may end like the suffix of another one's change.
   for (const { suffix, target: figure } of suffixes) {
     if (!rest.endsWith(suffix)) continue;
-    const found = withKey(metrics, rest.slice(0, rest.length - suffix.length), idsOf);
+    const found = withKey(metrics, rest.slice(0, rest.length - suffix.length), collectIds);
     const [column] = found;
     if (column === undefined) continue;
     if (found.length > 1) return { kind: 'ambiguous', ids: found.map(({ name }) => name) };
@@ -88,7 +88,7 @@ function readFigure(section: SectionOutline, rest: string): NameReading {
   const inUnit = readInUnit(section, rest);
   if (inUnit !== undefined) return inUnit;
   const suffix = ALL_SUFFIXES.find(
-    (each) => rest.endsWith(each) && withKey(metrics, rest.slice(0, -each.length), idsOf).length > 0,
+    (each) => rest.endsWith(each) && withKey(metrics, rest.slice(0, -each.length), collectIds).length > 0,
   );
   const known = metrics.flatMap(({ name }) => suffixes.map((each) => `${nameKey(name)}${each.suffix}`));
   const [closest] = closestMatches(rest, known);

@@ -3,7 +3,7 @@ import { templateDisplay } from '../../../definitions/display.ts';
 import type { OrgSettings } from '../../../definitions/schema/org-settings.ts';
 import type { Definition, ReportFile, Section } from '../../../definitions/schema/report-definition.ts';
 import { MAX_HEADLINES } from '../../../definitions/schema/targets.ts';
-import { type DurationUnit, measureOf } from '../../../definitions/schema/values/units.ts';
+import { type DurationUnit, toMeasure } from '../../../definitions/schema/values/units.ts';
 import { type Column, type Dataset, isTextTable, type Table } from '../../../fetch/dataset.ts';
 import { readingGap } from '../../../plan/reading.ts';
 import { followReplacements } from '../../../plan/replacements.ts';
@@ -15,12 +15,12 @@ const EMPTY_DEFINITION: TemplateDefinition = { sections: [] };
 
 /** The unit of a duration from the report's `units`. Statistics of the same duration share it. */
 function unitReader({ units = {} }: Pick<ReportFile, 'units'>): (metric: string) => DurationUnit | undefined {
-  const asked = new Map(Object.entries(units).map(([metric, unit]) => [measureOf(metric), unit]));
-  return (metric) => asked.get(measureOf(metric));
+  const ownUnits = new Map(Object.entries(units).map(([metric, unit]) => [toMeasure(metric), unit]));
+  return (metric) => ownUnits.get(toMeasure(metric));
 }
 
 /** What the definition alone says about a section, apart from its columns. */
-const askable = (section: Section, report: Pick<ReportFile, 'compare' | 'to_date'>) => ({
+const buildRequestable = (section: Section, report: Pick<ReportFile, 'compare' | 'to_date'>) => ({
   comparisons: section.metrics === undefined ? [] : wantedComparisons(section, report),
   toDate: section.metrics === undefined ? null : (wantedToDate(section, report) ?? null),
   totals:
@@ -28,7 +28,7 @@ const askable = (section: Section, report: Pick<ReportFile, 'compare' | 'to_date
     (section.totals || (section.granularity === undefined && (section.dimensions ?? []).length === 0)),
 });
 
-const reviewOf = ({ sections, approval, corrections, on_incomplete }: TemplateDefinition) => ({
+const buildReview = ({ sections, approval, corrections, on_incomplete }: TemplateDefinition) => ({
   incomplete: on_incomplete !== 'fail',
   approval: approval !== undefined,
   corrections: corrections !== undefined,
@@ -76,16 +76,16 @@ export function outlineOfDefinition(
     };
     const ids = [...new Set(section.metrics ?? [])];
     const current = catalog !== undefined && ids.length > 0 && ids.every((each) => isCurrent(metrics.get(each)));
-    const asked = askable(section, definition);
+    const requestable = buildRequestable(section, definition);
     // Current counts only have a past if readings are stored.
     const hasPast = !current || readingGap(section, readings) === undefined;
     return {
       id,
       title,
       granularity: granularity ?? null,
-      ...asked,
-      comparisons: hasPast ? asked.comparisons : [],
-      toDate: current ? null : asked.toDate,
+      ...requestable,
+      comparisons: hasPast ? requestable.comparisons : [],
+      toDate: current ? null : requestable.toDate,
       text: layout === 'text',
       list: list !== undefined,
       columns: [
@@ -107,7 +107,7 @@ export function outlineOfDefinition(
       ],
     };
   });
-  return { sections, headlines: MAX_HEADLINES, labelsKnown: catalog !== undefined, ...reviewOf(definition) };
+  return { sections, headlines: MAX_HEADLINES, labelsKnown: catalog !== undefined, ...buildReview(definition) };
 }
 
 const isCurrent = (metric: Catalog['metrics'][number] | undefined): boolean =>
@@ -128,11 +128,11 @@ const columnOutline = (
 
 /** Maps the metrics of a table to the deprecated metrics of the definition that they replace. */
 function formerNames({ columns }: Table, section: Section | undefined): ReadonlyMap<string, string> {
-  const asked = [...new Set(section?.metrics ?? [])];
+  const requested = [...new Set(section?.metrics ?? [])];
   const found = columns.flatMap(({ kind, name }) => (kind === 'metric' ? [name] : []));
   // Two metrics with the same successor share a column, so it is unknown which one it replaces.
-  if (asked.length !== found.length) return new Map();
-  return new Map(found.flatMap((name, index) => (asked[index] === name ? [] : [[name, asked[index] ?? name]])));
+  if (requested.length !== found.length) return new Map();
+  return new Map(found.flatMap((name, index) => (requested[index] === name ? [] : [[name, requested[index] ?? name]])));
 }
 
 /**
@@ -145,7 +145,7 @@ export function outlineOfDataset(dataset: Dataset, definition: TemplateDefinitio
   const sections = dataset.tables.map((table): SectionOutline => {
     const { id, title, columns, comparisons, toDate, totals, granularity } = table;
     const section = definition.sections.find((each) => each.id === id);
-    const promised = section === undefined ? undefined : askable(section, definition);
+    const promised = section === undefined ? undefined : buildRequestable(section, definition);
     const kinds = comparisons.map(({ kind }) => kind);
     const former = formerNames(table, section);
     const single = columns.length > 0 && columns.every(({ kind }) => kind === 'metric');
@@ -166,7 +166,7 @@ export function outlineOfDataset(dataset: Dataset, definition: TemplateDefinitio
       }),
     };
   });
-  const review = reviewOf(definition);
+  const review = buildReview(definition);
   const { comments = [] } = dataset;
   return {
     sections,

@@ -15,7 +15,7 @@ import {
 } from '../../../render/figures/quantity.ts';
 import { labelReader } from '../../../render/figures/raw-columns.ts';
 import { judgementsByMetric, type MetricJudgements } from '../../../render/figures/status-text.ts';
-import { totalsOf } from '../../../render/figures/total-figures.ts';
+import { findTotals } from '../../../render/figures/total-figures.ts';
 import type { BoundTable, CellValue, ColumnTarget, NameTarget } from './bindings.ts';
 import { createInstantReader, excelDate } from './excel-dates.ts';
 import { type ReportTextOptions, reportDate, reportText } from './report-texts.ts';
@@ -68,7 +68,7 @@ function tableContext(
   };
 }
 
-function sourceOf({ table }: TableContext, { column }: ColumnTarget): Column {
+function requireSource({ table }: TableContext, { column }: ColumnTarget): Column {
   const source = table.columns.find(({ name }) => name === column);
   if (source === undefined)
     throw new DocketError('internal.defect', 'A template is bound to a column that the table does not have.', {
@@ -83,7 +83,7 @@ const inCellUnit = (value: Value | undefined, { unit }: ColumnTarget): CellValue
   typeof value === 'number' && unit !== undefined ? value / DURATION_UNITS[unit] : (value ?? null);
 
 /** A metric's figure in a row or in the totals. @param judgement of the same row or totals */
-function figureOf(
+function readFigure(
   source: Column,
   target: ColumnTarget,
   figures: Figures,
@@ -158,7 +158,7 @@ export function tableRows(
 ): TableRows {
   const context = tableContext(dataset, section, columns, locale);
   const { table } = context;
-  const sources = columns.map((target) => (target === null ? undefined : sourceOf(context, target)));
+  const sources = columns.map((target) => (target === null ? undefined : requireSource(context, target)));
   const quantities = sources.some((source) => source?.kind === 'field') ? fieldQuantities(table) : undefined;
   const readers = columns.map((target, index): ReadRow => {
     const source = sources[index];
@@ -168,7 +168,7 @@ export function tableRows(
     if (source.kind === 'field')
       return fieldReader(source, target, quantities?.get(source.name), table.period.timezone);
     const judged = judgementReader(source, context);
-    return (row) => figureOf(source, target, row, judged(row), context);
+    return (row) => readFigure(source, target, row, judged(row), context);
   });
   return {
     length: table.rows.length,
@@ -181,16 +181,16 @@ function* readRows({ rows }: Table, readers: readonly ReadRow[]): Generator<read
 }
 
 /** The total of a section's metric; null if it has none. */
-function totalOf(dataset: Dataset, section: string, target: ColumnTarget, locale: string): CellValue {
+function readTotal(dataset: Dataset, section: string, target: ColumnTarget, locale: string): CellValue {
   const context = tableContext(dataset, section, [target], locale);
   const { table } = context;
-  const figures = lacksCurrentCounts(table) ? undefined : totalsOf(table);
+  const figures = lacksCurrentCounts(table) ? undefined : findTotals(table);
   if (figures === undefined) return null;
-  const source = sourceOf(context, target);
+  const source = requireSource(context, target);
   const judgement =
     context.judgements.get(source.name)?.ofTotals ??
     (table.totals === undefined ? judgementOfSingleRow(source, context) : undefined);
-  return figureOf(source, target, figures, judgement, context);
+  return readFigure(source, target, figures, judgement, context);
 }
 
 function judgementOfSingleRow(source: Column, context: TableContext): Judgement | undefined {
@@ -202,7 +202,7 @@ function judgementOfSingleRow(source: Column, context: TableContext): Judgement 
 export function nameValue(dataset: Dataset, target: NameTarget, options: ValueOptions): CellValue {
   switch (target.kind) {
     case 'figure':
-      return totalOf(dataset, target.section, target.target, options.locale);
+      return readTotal(dataset, target.section, target.target, options.locale);
     case 'date':
       return reportDate(dataset, target.of, options);
     default:

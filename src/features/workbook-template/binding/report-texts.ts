@@ -2,7 +2,7 @@ import { spansText } from '../../../definitions/commentary/comment-text.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import { parseCivilDate } from '../../../render/figures/quantity.ts';
-import { completenessOf } from '../../../render/pack/build-pack.ts';
+import { buildCompleteness } from '../../../render/pack/build-pack.ts';
 import type { Pack } from '../../../render/pack/pack.ts';
 import { createPackContext } from '../../../render/pack/pack-context.ts';
 import { blockLines } from '../../../render/pack/review/block-lines.ts';
@@ -74,7 +74,7 @@ function variableText(
     case 'title':
       return dataset.title;
     case 'completeness':
-      return completenessText(completenessOf(dataset, words, locale));
+      return completenessText(buildCompleteness(dataset, words, locale));
     case 'classification':
       return classification ?? null;
     case 'approval':

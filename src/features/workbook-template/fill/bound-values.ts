@@ -27,12 +27,12 @@ interface PlacedSheet {
 export function createBoundCells(fills: readonly SheetFill[], map: ReferenceMap): BoundCells {
   const sheets = fills.map((fill) => placeSheet(fill, map));
   const firstRows = new Map<TableFill, readonly (readonly CellValue[])[]>();
-  const rowsOf = (fill: TableFill): readonly (readonly CellValue[])[] => {
+  const loadRows = (fill: TableFill): readonly (readonly CellValue[])[] => {
     const rows = firstRows.get(fill) ?? takeRows(fill);
     firstRows.set(fill, rows);
     return rows;
   };
-  const sheetOf = (name: string): PlacedSheet | undefined => sheets.find((sheet) => sameName(sheet.name, name));
+  const findSheet = (name: string): PlacedSheet | undefined => sheets.find((sheet) => sameName(sheet.name, name));
 
   /** Undefined if the cell is not bound, or its row was not read. */
   const valueAt = (sheet: PlacedSheet, row: number, column: number): CellValue | undefined => {
@@ -45,12 +45,12 @@ export function createBoundCells(fills: readonly SheetFill[], map: ReferenceMap)
     if (table === undefined || table.fill.bound[column - table.fromColumn] !== true) return undefined;
     const index = row - table.first;
     if (index >= table.fill.length) return null;
-    return rowsOf(table.fill)[index]?.[column - table.fromColumn];
+    return loadRows(table.fill)[index]?.[column - table.fromColumn];
   };
 
   return {
     values: (name, { from, to }) => {
-      const sheet = sheetOf(name);
+      const sheet = findSheet(name);
       const points = (to.row - from.row + 1) * (to.column - from.column + 1);
       if (sheet === undefined || points > MAX_CACHED_POINTS) return undefined;
       const values: CellValue[] = [];
@@ -64,7 +64,7 @@ export function createBoundCells(fills: readonly SheetFill[], map: ReferenceMap)
       return values;
     },
     touches: (name, range) => {
-      const sheet = sheetOf(name);
+      const sheet = findSheet(name);
       if (sheet === undefined) return false;
       const inRange = (row: number, column: number): boolean =>
         range.from.row <= row && row <= range.to.row && range.from.column <= column && column <= range.to.column;

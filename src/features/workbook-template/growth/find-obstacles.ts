@@ -49,15 +49,15 @@ export async function findObstacles(
     if (bound.length === 0) continue;
     problems.push(...notFollowedBySheet(sheet, found), ...tooLongFormulas(sheet, found));
     if (tables.length === 0) continue;
-    problems.push(...besideOtherTables(workbook, tables), ...inTheWay(sheet, tables, found));
-    problems.push(...besideTables(sheet, tables, found), ...(await besidePivots(template, sheet, tables)));
+    problems.push(...findSplitTables(workbook, tables), ...inTheWay(sheet, tables, found));
+    problems.push(...findRowProblems(sheet, tables, found), ...(await findSplitPivots(template, sheet, tables)));
     problems.push(...(await findStretchedDrawings(template, sheet, tables)));
   }
   return problems;
 }
 
 /** Unbound tables that inserted rows would split. */
-function besideOtherTables(workbook: TemplateWorkbook, tables: readonly TemplateTable[]): readonly TemplateProblem[] {
+function findSplitTables(workbook: TemplateWorkbook, tables: readonly TemplateTable[]): readonly TemplateProblem[] {
   const names = new Set(tables.map(({ name }) => name));
   return workbook.tables
     .filter(({ name, sheet }) => sheet === tables[0]?.sheet && !names.has(name))
@@ -126,7 +126,7 @@ function inTheWay(
 }
 
 /** Warns about how a table's new rows will look: hidden, or without the formulas beside the table. */
-function besideTables(
+function findRowProblems(
   sheet: TemplateSheet,
   tables: readonly TemplateTable[],
   { formulaCells, hiddenRows }: SheetObstacles,
@@ -182,7 +182,7 @@ function besideTables(
 }
 
 /** Pivot tables that inserted rows would split. */
-async function besidePivots(
+async function findSplitPivots(
   template: TemplatePackage,
   sheet: TemplateSheet,
   tables: readonly TemplateTable[],

@@ -78,7 +78,7 @@ function mapReference(
   if (place !== undefined && sheet.toLowerCase() === ownSheet.toLowerCase() && endsWithItsRow(place, from, to)) {
     return formatReference(reference, withRow(from, map.cell(sheet, start).row), withRow(to, map.cell(sheet, end).row));
   }
-  const mapped = map.range(sheet, rangeOf(start, end), 'body');
+  const mapped = map.range(sheet, toRange(start, end), 'body');
   // Files may name the lower corner first.
   const [fromRow, toRow] = start.row <= end.row ? [mapped.from.row, mapped.to.row] : [mapped.to.row, mapped.from.row];
   const first = withRow(from, fromRow);
@@ -90,7 +90,7 @@ function mapReference(
     : formatReference(reference, first, second);
 }
 
-const rangeOf = (one: CellAddress, other: CellAddress): CellRange => ({
+const toRange = (one: CellAddress, other: CellAddress): CellRange => ({
   from: { row: Math.min(one.row, other.row), column: Math.min(one.column, other.column) },
   to: { row: Math.max(one.row, other.row), column: Math.max(one.column, other.column) },
 });

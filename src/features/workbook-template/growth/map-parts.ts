@@ -8,11 +8,11 @@ import type { BoundCells } from './parts/cached/chart-points.ts';
 import { mapChartsAndPivots } from './parts/cached/charts-and-pivots.ts';
 import { mapConnections } from './parts/map-cell-lists.ts';
 import {
-  prefixOf,
-  rawOf,
+  getPrefix,
+  joinRaw,
   readPart,
   rewriteXml,
-  tokensOf,
+  tokenizePart,
   type XmlPart,
   type XmlRewriter,
 } from './parts/rewrite-xml.ts';
@@ -90,24 +90,24 @@ export function mapWorkbookPart(
     },
   };
   const last = lastBeforeCalculation(part);
-  return rewriteXml(tokensOf(part), {
+  return rewriteXml(tokenizePart(part), {
     ...names,
     attributes: ({ local }, ancestors) =>
       local === 'calcPr' && ancestors.length === 1 ? { fullCalcOnLoad: '1' } : undefined,
     element: (element, ancestors) =>
       element.local === last && ancestors.length === 1
-        ? (tokens) => (rewriteXml(tokens, names, ancestors) ?? rawOf(tokens)) + calculation(element)
+        ? (tokens) => (rewriteXml(tokens, names, ancestors) ?? joinRaw(tokens)) + calculation(element)
         : undefined,
   });
 }
 
-const calculation = (sibling: XmlOpen): string => `<${prefixOf(sibling)}calcPr fullCalcOnLoad="1"/>`;
+const calculation = (sibling: XmlOpen): string => `<${getPrefix(sibling)}calcPr fullCalcOnLoad="1"/>`;
 
 /** The element that `calcPr` must follow; undefined if the workbook already has a `calcPr`. */
 function lastBeforeCalculation(part: XmlPart): string | undefined {
   let depth = 0;
   let last: string | undefined;
-  for (const token of tokensOf(part)) {
+  for (const token of tokenizePart(part)) {
     if (token.kind === 'open') {
       if (depth === 1 && token.local === 'calcPr') return undefined;
       if (depth === 1 && BEFORE_CALCULATION.includes(token.local)) last = token.local;

@@ -4,7 +4,7 @@ import { columnNumber } from '../workbook/addresses.ts';
 import { parseFormula } from './formula-references.ts';
 import { type GrowthPlan, insertedRows, type ReferenceMap, type RowBand } from './growth.ts';
 import { createFillDown, type FormulaPlace, mapFormula } from './map-formula.ts';
-import { rawOf, textOf } from './parts/rewrite-xml.ts';
+import { joinRaw, joinText } from './parts/rewrite-xml.ts';
 import { mapAreas, mapAttributes } from './sheet-references.ts';
 
 /** Moves the references of a worksheet part outside of `sheetData`. */
@@ -62,7 +62,7 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
     const { local, attributes } = token;
     if (WITH_RANGES.has(local)) {
       context = {
-        place: attributes.sqref === undefined ? context.place : placeOf(attributes.sqref, bands),
+        place: attributes.sqref === undefined ? context.place : findPlace(attributes.sqref, bands),
         single: attributes.type === 'list' ? 'body' : 'cell',
       };
     } else if (local === 'sparklineGroup') context = { single: 'body' };
@@ -85,8 +85,8 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
 
   /** The collected text, with its references moved. */
   const takeText = (): string => {
-    const value = textOf(text);
-    const raw = rawOf(text);
+    const value = joinText(text);
+    const raw = joinRaw(text);
     const mapped = value === '' || !holdsReference() ? value : mapText(value);
     text = [];
     if (mapped === value) return raw;
@@ -105,7 +105,7 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
     const [open] = tokens;
     const ranges = textWithin(tokens, 'sqref');
     if (open?.kind !== 'open' || open.local !== 'sparkline') {
-      context = { ...context, place: placeOf(ranges, bands) };
+      context = { ...context, place: findPlace(ranges, bands) };
       for (const token of tokens) yield mapToken(token);
       return;
     }
@@ -113,7 +113,7 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
     for (const sparkline of mapSparkline({ data, cell: ranges }, sheet, bands, map)) {
       const same = sparkline.data === data && sparkline.cell === ranges;
       changed ||= !same;
-      yield same ? rawOf(tokens) : withTexts(tokens, { f: sparkline.data, sqref: sparkline.cell });
+      yield same ? joinRaw(tokens) : withTexts(tokens, { f: sparkline.data, sqref: sparkline.cell });
     }
   }
 
@@ -154,7 +154,7 @@ export function createSheetMapper(sheet: string, plan: GrowthPlan, map: Referenc
 function textWithin(tokens: readonly XmlToken[], local: string): string {
   const start = tokens.findIndex((token) => token.kind === 'open' && token.local === local);
   const end = tokens.findIndex((token, index) => index > start && token.kind === 'close' && token.local === local);
-  return start < 0 ? '' : textOf(tokens.slice(start, end));
+  return start < 0 ? '' : joinText(tokens.slice(start, end));
 }
 
 /** The tokens with new texts of these elements, which must contain only text. */
@@ -208,7 +208,7 @@ function* mapSparkline(
   bands: readonly RowBand[],
   map: ReferenceMap,
 ): Iterable<Sparkline> {
-  const place = placeOf(cell, bands);
+  const place = findPlace(cell, bands);
   const mapped = {
     // Beside its data, a sparkline draws its own row; above or below, it draws a column.
     data: mapFormula(data, sheet, map, { row: place.row, filled: false }, 'body'),
@@ -228,7 +228,7 @@ function* mapSparkline(
  * The place of formulas that are relative to the first cell of these ranges.
  * @param ranges `sqref`: ranges separated by spaces
  */
-function placeOf(ranges: string, bands: readonly RowBand[]): { readonly row: number; readonly filled: boolean } {
+function findPlace(ranges: string, bands: readonly RowBand[]): { readonly row: number; readonly filled: boolean } {
   const [reference] = parseFormula(ranges.trim().split(/\s/, 1)[0] ?? '');
   if (reference === undefined || typeof reference === 'string') return { row: 1, filled: false };
   const row = reference.from.row?.number ?? 1;

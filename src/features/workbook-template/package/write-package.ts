@@ -29,7 +29,7 @@ export async function writePackage(
   const entries: ZipEntry[] = [];
   for (const entry of pack.entries) {
     const change = byKey.get(partKey(entry.fileName));
-    if (change !== null) entries.push({ header: headerOf(entry), content: change ?? copyOf(pack, entry) });
+    if (change !== null) entries.push({ header: buildHeader(entry), content: change ?? copyEntry(pack, entry) });
   }
   for (const [part, change] of all) {
     if (change !== null && !pack.has(part)) entries.push({ header: newHeader(part), content: change });
@@ -37,7 +37,7 @@ export async function writePackage(
   await writeChunks(path, zipChunks(entries), signal);
 }
 
-const headerOf = (entry: Entry): ZipHeader => ({
+const buildHeader = (entry: Entry): ZipHeader => ({
   name: entry.fileName,
   versionMadeBy: entry.versionMadeBy,
   lastModFileTime: entry.lastModFileTime,
@@ -55,7 +55,7 @@ const newHeader = (name: string): ZipHeader => ({
   externalFileAttributes: 0,
 });
 
-const copyOf = (pack: OpenedPackage, entry: Entry): Exclude<ZipEntry['content'], PartChange> => ({
+const copyEntry = (pack: OpenedPackage, entry: Entry): Exclude<ZipEntry['content'], PartChange> => ({
   compressionMethod: entry.compressionMethod,
   crc32: entry.crc32,
   compressedSize: entry.compressedSize,
@@ -73,7 +73,7 @@ async function changesOfLeftOut(pack: TemplatePackage, changes: PackageChanges):
     const isTypes = partKey(part) === partKey(CONTENT_TYPES_PART);
     const owner = isTypes ? null : ownerOfRelationships(part);
     if (owner === undefined || (owner !== null && leftOut.has(partKey(owner)))) continue;
-    const text = await textOf(pack, part, all);
+    const text = await readText(pack, part, all);
     const without = isTypes
       ? withoutElements(text, part, (open) => leftOut.has(partKey(attributeOf(open, 'PartName') ?? '')))
       : withoutRelationships(pack, text, owner ?? undefined, part, leftOut);
@@ -82,7 +82,7 @@ async function changesOfLeftOut(pack: TemplatePackage, changes: PackageChanges):
   return all;
 }
 
-async function textOf(pack: TemplatePackage, part: string, changes: PackageChanges): Promise<string> {
+async function readText(pack: TemplatePackage, part: string, changes: PackageChanges): Promise<string> {
   const change = changes.get(part);
   if (typeof change === 'function') throw new Error(`${part} is changed as a text, not as a stream.`);
   return change ?? (await pack.readText(part));

@@ -40,7 +40,7 @@ export const attributeOf = ({ attributes }: XmlOpen, name: string): string | und
   Object.hasOwn(attributes, name) ? attributes[name] : undefined;
 
 /** The value of an attribute with any prefix, such as `r:id`: documents can choose other prefixes than Excel. */
-export function prefixedAttributeOf({ attributes }: XmlOpen, local: string): string | undefined {
+export function findPrefixedAttribute({ attributes }: XmlOpen, local: string): string | undefined {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.endsWith(`:${local}`) && !name.startsWith('xmlns:')) return value;
   }
@@ -48,7 +48,7 @@ export function prefixedAttributeOf({ attributes }: XmlOpen, local: string): str
 }
 
 /** Parses a boolean attribute (`xsd:boolean`, and the `on` and `off` of old files). */
-export function booleanOf(open: XmlOpen, name: string, fallback: boolean): boolean {
+export function parseBoolean(open: XmlOpen, name: string, fallback: boolean): boolean {
   const value = attributeOf(open, name);
   return value === undefined ? fallback : value === '1' || value === 'true' || value === 'on';
 }

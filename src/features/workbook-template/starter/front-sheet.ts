@@ -12,7 +12,7 @@ const MIN_COLUMNS = 6;
 
 /** The first sheet: title, period, sentences, and the total of every metric. Each filled cell has a name. */
 export function writeFrontSheet(sheet: Worksheet, outline: ReportOutline, texts: StarterTexts): void {
-  const totals = outline.sections.map((section) => totalsOf(section, outline, texts));
+  const totals = outline.sections.map((section) => buildTotals(section, outline, texts));
   const columns = Math.max(MIN_COLUMNS, ...totals.flat().map(({ cells }) => cells.length + 1));
   sheet.getColumn(1).width = 42;
   for (let column = 2; column <= columns; column += 1) sheet.getColumn(column).width = 16;
@@ -92,7 +92,7 @@ interface TotalRow {
   readonly cells: readonly TotalCell[];
 }
 
-function totalsOf(section: SectionOutline, outline: ReportOutline, texts: StarterTexts): readonly TotalRow[] {
+function buildTotals(section: SectionOutline, outline: ReportOutline, texts: StarterTexts): readonly TotalRow[] {
   if (!section.totals) return [];
   const rows = section.columns
     .filter(({ kind }) => kind === 'metric')
@@ -102,7 +102,7 @@ function totalsOf(section: SectionOutline, outline: ReportOutline, texts: Starte
         const sample = figure.samples[0];
         // Ids with the same spelling in names are ambiguous, so they get no cell.
         if (readName(name, outline).kind !== 'bound' || sample === undefined || sample instanceof Date) return [];
-        return [{ name, heading: headingOf(of.target, section, texts), format: figure.format, sample }];
+        return [{ name, heading: formatHeading(of.target, section, texts), format: figure.format, sample }];
       });
       const [label = column.name] = column.labels;
       return { label: unitLabel(label, column, texts), cells };
@@ -119,7 +119,7 @@ const unitSuffix = ({ unit, shownIn }: OutlineColumn, { figure }: FigureTarget):
     ? `.${DEFAULT_DURATION}`
     : '';
 
-function headingOf(
+function formatHeading(
   target: Parameters<typeof figureSuffix>[0],
   { comparisons, toDate }: SectionOutline,
   { words: { table, pack, workbook } }: StarterTexts,

@@ -5,7 +5,7 @@ import { changeKind, type Quantity } from '../../../render/figures/quantity.ts';
 import { quantityNumberFormat } from '../../../render/formats/xlsx/style/number-formats.ts';
 import type { FigureTarget, OutlineColumn, SectionOutline } from '../binding/bindings.ts';
 import { headerReader } from '../binding/column-headers.ts';
-import { figuresOf, type NamedFigure } from '../binding/figure-names.ts';
+import { collectFigures, type NamedFigure } from '../binding/figure-names.ts';
 
 /** A column of a table, or a cell, with its sample values. */
 export interface StarterFigure {
@@ -50,7 +50,7 @@ export function metricFigures(
   { words, judged }: StarterTexts,
 ): readonly { readonly of: NamedFigure; readonly figure: WithId }[] {
   const { name } = column;
-  return figuresOf(section)
+  return collectFigures(section)
     .filter(({ target: { figure } }) => (figure !== 'target' && figure !== 'status') || judged.has(name))
     .map((of) => ({
       of,
@@ -67,12 +67,12 @@ function figureHeader(column: OutlineColumn, { target, suffixes, header }: Named
   const [label] = column.labels;
   if (label === undefined) return `${column.name}${suffixes[0] ?? ''}`;
   const { figure } = target;
-  const duration = quantityOf(column);
+  const duration = toQuantity(column);
   const hasUnit = duration.kind === 'duration' && figure !== 'change' && figure !== 'status';
   return header(hasUnit ? `${label} (${words.table.durations[duration.scale]})` : label, words);
 }
 
-function quantityOf({ unit, shownIn = DEFAULT_DURATION }: OutlineColumn): Quantity {
+function toQuantity({ unit, shownIn = DEFAULT_DURATION }: OutlineColumn): Quantity {
   if (unit === 'count' || unit === 'ratio') return { kind: unit };
   if (unit === 'seconds') return { kind: 'duration', scale: shownIn };
   return { kind: 'amount', unit: unit ?? null, decimals: 0 };
@@ -85,7 +85,7 @@ function figureLook(
   { figure }: FigureTarget,
   { status }: Words,
 ): Pick<StarterFigure, 'format' | 'samples'> {
-  const quantity = quantityOf(column);
+  const quantity = toQuantity(column);
   const known = quantity.kind === 'ratio' || quantity.kind === 'duration' ? quantity.kind : 'count';
   const samples = SAMPLES[known];
   if (figure === 'status') return { format: '@', samples: [status.names.on_target] };

@@ -3,7 +3,7 @@ import { relationshipKind } from '../package/relationships.ts';
 import type { Relationship, TemplatePackage } from '../package/template-package.ts';
 import { decodeExcelText, tokenizeXml } from '../package/tokenize-xml.ts';
 import { findWorkbookPart } from '../package/workbook-part.ts';
-import { attributeOf, booleanOf, prefixedAttributeOf } from '../package/xml-tokens.ts';
+import { attributeOf, findPrefixedAttribute, parseBoolean } from '../package/xml-tokens.ts';
 import { parseRange, parseSheetRange, sameName } from './addresses.ts';
 import type { DefinedName, TemplateSheet, TemplateTable, TemplateWorkbook } from './workbook.ts';
 
@@ -17,7 +17,7 @@ async function readParts(pack: TemplatePackage): Promise<TemplateWorkbook> {
   const part = await findWorkbookPart(pack);
   const relationships = await pack.relationships(part);
   const { date1904, sheets: named, names } = parseWorkbook(await pack.readText(part), part);
-  const sheets = named.map(({ name, relationship }) => sheetOf(pack, name, relationship, relationships));
+  const sheets = named.map(({ name, relationship }) => readSheet(pack, name, relationship, relationships));
   if (sheets.length === 0) {
     throw invalidTemplate(pack.file, 'The template is not a workbook.', {
       expected: 'a workbook with sheets',
@@ -72,11 +72,11 @@ function parseWorkbook(text: string, part: string): ParsedWorkbook {
       open = undefined;
     }
     if (token.kind !== 'open') continue;
-    if (token.local === 'workbookPr') date1904 = booleanOf(token, 'date1904', false);
+    if (token.local === 'workbookPr') date1904 = parseBoolean(token, 'date1904', false);
     if (token.local === 'sheet') {
       sheets.push({
         name: decodeExcelText(attributeOf(token, 'name') ?? ''),
-        relationship: prefixedAttributeOf(token, 'id') ?? '',
+        relationship: findPrefixedAttribute(token, 'id') ?? '',
       });
     }
     if (token.local === 'definedName') {
@@ -91,7 +91,7 @@ function parseWorkbook(text: string, part: string): ParsedWorkbook {
   return { date1904, sheets, names };
 }
 
-function sheetOf(
+function readSheet(
   pack: TemplatePackage,
   name: string,
   id: string,
@@ -151,10 +151,10 @@ function readTable(file: string, text: string, part: string, sheet: string): Tem
   const range = parseRange(attributes.ref ?? '');
   const headerRows = Number(attributes.headerRowCount ?? 1);
   const totalsRows = Number(attributes.totalsRowCount ?? 0);
-  const widthOf = range === undefined ? 0 : range.to.column - range.from.column + 1;
-  const heightOf = range === undefined ? 0 : range.to.row - range.from.row + 1;
+  const rangeWidth = range === undefined ? 0 : range.to.column - range.from.column + 1;
+  const rangeHeight = range === undefined ? 0 : range.to.row - range.from.row + 1;
   const rowCounts = [headerRows, totalsRows].every((rows) => rows === 0 || rows === 1);
-  if (range === undefined || !rowCounts || widthOf !== columns.length || heightOf <= headerRows + totalsRows) {
+  if (range === undefined || !rowCounts || rangeWidth !== columns.length || rangeHeight <= headerRows + totalsRows) {
     throw invalidTemplate(file, `The table ${clipText(name)} on the sheet ${clipText(sheet)} is damaged.`, {
       expected: `a range of ${columns.length} columns with at least one row of data`,
       got: clipText(attributes.ref ?? 'none'),

@@ -21,13 +21,13 @@ export function withoutBaseRows({ request, bases = [] }: ReportCall, response: R
   // A rate of 0 is data. A count of 0 is not.
   const hasData = (values: Readonly<Record<string, unknown>> | null | undefined, ids: readonly string[]): boolean =>
     ids.some((id) => typeof values?.[id] === 'number' && !(counts.has(id) && values[id] === 0));
-  const groupOf = (row: ReportRow): string => JSON.stringify(dimensions.map((id) => row[id] ?? null));
+  const toGroupKey = (row: ReportRow): string => JSON.stringify(dimensions.map((id) => row[id] ?? null));
   const found = { own: new Set<string>(), bases: new Set<string>() };
   for (const row of response.rows) {
-    if (hasData(row, own) || hasData(row.compare, own)) found.own.add(groupOf(row));
-    if (hasData(row, bases) || hasData(row.compare, bases)) found.bases.add(groupOf(row));
+    if (hasData(row, own) || hasData(row.compare, own)) found.own.add(toGroupKey(row));
+    if (hasData(row, bases) || hasData(row.compare, bases)) found.bases.add(toGroupKey(row));
   }
-  const rows = response.rows.filter((row) => found.own.has(groupOf(row)) || !found.bases.has(groupOf(row)));
+  const rows = response.rows.filter((row) => found.own.has(toGroupKey(row)) || !found.bases.has(toGroupKey(row)));
   const without = response.rows.length - rows.length;
   const { row_count, rows_count } = response.meta;
   const meta = {
@@ -77,7 +77,7 @@ export type CaseReader = ReturnType<typeof caseReader>;
 export function caseReader(own: readonly Metric[], bases: readonly MetricBase[], { metrics }: Catalog) {
   const names = new Set(own.map(({ id }) => id));
   const hidden = new Set(bases.map(({ base }) => base).filter((id) => !names.has(id)));
-  const casesOf = (values: MetricValues): readonly (readonly [string, number])[] =>
+  const countCases = (values: MetricValues): readonly (readonly [string, number])[] =>
     bases.flatMap(({ metric, base, share }) => {
       const [count, part] = [values[base], share === undefined ? 1 : values[share]];
       return typeof count === 'number' && typeof part === 'number' ? [[metric, Math.round(count * part)] as const] : [];
@@ -89,7 +89,7 @@ export function caseReader(own: readonly Metric[], bases: readonly MetricBase[],
     metrics: [...own, ...[...hidden].flatMap((id) => metrics.find((metric) => metric.id === id) ?? [])],
     /** Splits values into the section's own and the numbers of cases by metric. `cases` is absent if none is known. */
     split: (values: MetricValues): { readonly values: MetricValues; readonly cases?: MetricValues } => {
-      const cases = casesOf(values);
+      const cases = countCases(values);
       return { values: withoutHidden(values), ...(cases.length === 0 ? {} : { cases: Object.fromEntries(cases) }) };
     },
     /** Does the same for each point of a trend. */
@@ -97,7 +97,9 @@ export function caseReader(own: readonly Metric[], bases: readonly MetricBase[],
       if (bases.length === 0) return trend;
       const points = trend.buckets.map((_, index) =>
         Object.fromEntries(
-          casesOf(Object.fromEntries(Object.entries(trend.values).map(([id, values]) => [id, values[index] ?? null]))),
+          countCases(
+            Object.fromEntries(Object.entries(trend.values).map(([id, values]) => [id, values[index] ?? null])),
+          ),
         ),
       );
       const known = bases.map(({ metric }) => metric).filter((metric) => points.some((point) => metric in point));

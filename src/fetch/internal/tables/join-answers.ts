@@ -1,8 +1,8 @@
-import { type Catalog, zeroOf } from '../../../contract/catalog.ts';
+import { type Catalog, getZeroValue } from '../../../contract/catalog.ts';
 import { type ReportResponse, type ReportRow, reportResponseSchema } from '../../../contract/report.ts';
 import { endOfDay } from '../../../plan/buckets.ts';
 import type { Join, JoinPart } from '../../../plan/plan.ts';
-import { numberOf } from '../../answer-checks/value-types.ts';
+import { toNumber } from '../../answer-checks/value-types.ts';
 import { joinTotals } from './join-totals.ts';
 import { compareRows } from './row-order.ts';
 
@@ -11,7 +11,7 @@ interface PartAnswer {
   readonly response: ReportResponse;
 }
 
-type Cell = ReturnType<typeof numberOf>;
+type Cell = ReturnType<typeof toNumber>;
 
 /** A part with its rows indexed by bucket of the whole range, then by group. */
 interface IndexedPart {
@@ -46,8 +46,8 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
   const { request, buckets, previous } = join;
   const { metrics, dimensions = [], time } = request;
   const parts = join.parts.map((part) => indexPart(part, responseTo(part, answers), join));
-  const { groups, ranks } = groupsOf(parts, dimensions, catalog);
-  const asOf = Math.min(...parts.map(({ response }) => instantOf(response.meta)));
+  const { groups, ranks } = collectGroups(parts, dimensions, catalog);
+  const asOf = Math.min(...parts.map(({ response }) => parseAsOf(response.meta)));
   const covering = (period: JoinPart['period'], bucket: number, metric: string) =>
     parts.filter(
       ({ part }) =>
@@ -56,7 +56,7 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
         bucket >= part.first &&
         bucket < part.first + part.buckets,
     );
-  const zeros = new Map(metrics.map((id) => [id, zeroOf(id, catalog)]));
+  const zeros = new Map(metrics.map((id) => [id, getZeroValue(id, catalog)]));
 
   const cells = buckets.flatMap((bucket, index) => {
     const current = new Map(metrics.map((id) => [id, covering('this', index, id)]));
@@ -68,9 +68,9 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
     return groups.flatMap((group, rank) => {
       const key = cellKey(index, group.name);
       const cellValue = (id: string, sources: readonly IndexedPart[], pick: (row: ReportRow) => Cell): Cell =>
-        sumOf(key, group.name, sources, { pick, sums: join.sums, zero: zeros.get(id) });
+        sumCells(key, group.name, sources, { pick, sums: join.sums, zero: zeros.get(id) });
       const values = metrics.map(
-        (id) => [id, cellValue(id, current.get(id) ?? [], (row) => numberOf(row[id]))] as const,
+        (id) => [id, cellValue(id, current.get(id) ?? [], (row) => toNumber(row[id]))] as const,
       );
       // A truncated response may have had the row.
       if (truncated && values.every(([, value]) => value === undefined)) return [];
@@ -79,8 +79,8 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
         const value = !matched
           ? null
           : separate.length > 0
-            ? cellValue(id, separate, (row) => numberOf(row[id]))
-            : cellValue(id, current.get(id) ?? [], (row) => numberOf(row.compare?.[id]));
+            ? cellValue(id, separate, (row) => toNumber(row[id]))
+            : cellValue(id, current.get(id) ?? [], (row) => toNumber(row.compare?.[id]));
         return [id, value] as const;
       });
       const row = {
@@ -101,8 +101,8 @@ export function joinAnswers(join: Join, answers: ReadonlyMap<string, PartAnswer>
   const kept = sorted.slice(0, limit);
   const totals = joinTotals(join, answers);
   return reportResponseSchema.parse({
-    meta: metaOf(join, parts, kept.length, kept.length < sorted.length),
-    columns: columnsOf(parts),
+    meta: mergeMeta(join, parts, kept.length, kept.length < sorted.length),
+    columns: mergeColumns(parts),
     rows: kept.map(({ row }) => row),
     ...(totals === undefined ? {} : { totals }),
   });
@@ -114,7 +114,7 @@ function responseTo({ call }: JoinPart, answers: ReadonlyMap<string, PartAnswer>
   return answer.response;
 }
 
-function groupOf(values: readonly unknown[]): Group {
+function toGroup(values: readonly unknown[]): Group {
   // JSON has no `undefined`, which must differ from null ("no value").
   return { name: JSON.stringify(values.map((value) => (value === undefined ? false : value))), values };
 }
@@ -125,10 +125,10 @@ function indexPart(part: JoinPart, response: ReportResponse, { request, buckets,
   const places = new Map(labels.map((label, index) => [label, index]));
   const rows = new Map<string, ReportRow>();
   // Without dimensions there is one group, even without rows.
-  const groups = new Map((dimensions.length === 0 ? [groupOf([])] : []).map((group) => [group.name, group]));
+  const groups = new Map((dimensions.length === 0 ? [toGroup([])] : []).map((group) => [group.name, group]));
   if (part.metrics.length === 0) return { part, response, rows, groups };
   for (const row of response.rows) {
-    const group = groupOf(dimensions.map((id) => row[id]));
+    const group = toGroup(dimensions.map((id) => row[id]));
     groups.set(group.name, group);
     const bucket = request.time?.granularity === undefined ? part.first : places.get(row.bucket ?? '');
     if (bucket !== undefined) rows.set(cellKey(bucket, group.name), row);
@@ -150,7 +150,7 @@ function isRunning(bucket: number, sources: readonly IndexedPart[], byDate: bool
 type Rank = (value: unknown) => number;
 
 /** Ranks the values of a dimension: first those in the catalog, in its order, then others by name, "no value" last. */
-export function rankOf(id: string, found: readonly unknown[], { dimensions }: Catalog): Rank {
+export function buildRank(id: string, found: readonly unknown[], { dimensions }: Catalog): Rank {
   const listed = dimensions.find((dimension) => dimension.id === id)?.values.map(({ value }) => value) ?? [];
   const others = new Set(found.filter((value) => typeof value === 'string'));
   for (const value of listed) others.delete(value);
@@ -159,7 +159,7 @@ export function rankOf(id: string, found: readonly unknown[], { dimensions }: Ca
 }
 
 /** All groups, sorted by each dimension in turn, and the ranks of each dimension's values. */
-function groupsOf(
+function collectGroups(
   parts: readonly IndexedPart[],
   dimensions: readonly string[],
   catalog: Catalog,
@@ -167,8 +167,8 @@ function groupsOf(
   const found = new Map(
     parts.filter(({ part }) => part.metrics.length > 0).flatMap(({ groups }) => [...groups.entries()]),
   );
-  const valuesOf = (nth: number) => [...found.values()].map(({ values }) => values[nth]);
-  const ranks = dimensions.map((id, nth) => [id, rankOf(id, valuesOf(nth), catalog)] as const);
+  const collectValues = (nth: number) => [...found.values()].map(({ values }) => values[nth]);
+  const ranks = dimensions.map((id, nth) => [id, buildRank(id, collectValues(nth), catalog)] as const);
   const groups = [...found.values()].sort((a, b) => {
     for (const [nth, [, rank]] of ranks.entries()) {
       const by = rank(a.values[nth]) - rank(b.values[nth]);
@@ -183,7 +183,7 @@ function groupsOf(
  * The value of a cell: from the only part that has it, or the sum over additive parts. Undefined if one of them lacks
  * it.
  */
-function sumOf(
+function sumCells(
   key: string,
   group: string,
   sources: readonly IndexedPart[],
@@ -207,10 +207,10 @@ const present = (values: readonly (readonly [string, Cell])[]): Record<string, n
   Object.fromEntries(values.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
 
 /** When a response was computed. Without `as_of` it counts as the oldest. */
-const instantOf = ({ as_of }: { readonly as_of: string | null }): number => Date.parse(as_of ?? '') || 0;
+const parseAsOf = ({ as_of }: { readonly as_of: string | null }): number => Date.parse(as_of ?? '') || 0;
 
 /** Combines the meta of the parts; where they differ, the worst value wins. */
-function metaOf(
+function mergeMeta(
   { request, previous }: Join,
   parts: readonly IndexedPart[],
   rows: number,
@@ -219,7 +219,7 @@ function metaOf(
   const metas = parts.map(({ response }) => response.meta);
   const [first] = metas;
   if (first === undefined) throw new Error('cannot join a table without parts');
-  const oldest = metas.reduce((a, b) => (instantOf(b) < instantOf(a) ? b : a), first);
+  const oldest = metas.reduce((a, b) => (parseAsOf(b) < parseAsOf(a) ? b : a), first);
   const elsewhere = metas.find(({ timezone }) => timezone !== request.time?.timezone);
   const { from, to } = request.time ?? {};
   return {
@@ -236,7 +236,7 @@ function metaOf(
 }
 
 /** The columns of all parts, without repetitions. */
-function columnsOf(parts: readonly IndexedPart[]): ReportResponse['columns'] {
+function mergeColumns(parts: readonly IndexedPart[]): ReportResponse['columns'] {
   const columns = parts.flatMap(({ response }) => response.columns);
   return [...new Map(columns.map((column) => [column.name, column])).values()];
 }

@@ -62,7 +62,7 @@ const overlap = (one: Buckets, other: Buckets): boolean =>
  * Lists the values of a section's table that are sums over several responses, including values for other days;
  * undefined if there are none.
  */
-export function summedFiguresOf({ join, partners }: Pick<SectionPlan, 'join' | 'partners'>): Sums | undefined {
+export function collectSums({ join, partners }: Pick<SectionPlan, 'join' | 'partners'>): Sums | undefined {
   const own = join === undefined ? [] : [summedFigures(join)];
   const others = partners.map((partner) => {
     const sums = partner.join === undefined ? undefined : summedFigures(partner.join);

@@ -8,7 +8,7 @@ import type { Table, TableLayout, TableTrend } from '../../dataset.ts';
  * @param trend from readings; absent if the table has its own or none
  */
 export function laidOut(table: Table, section: Section, trend: TableTrend | undefined): Table {
-  const layout = layoutOf(section);
+  const layout = buildLayout(section);
   return {
     ...table,
     ...(layout === undefined ? {} : { layout }),
@@ -18,7 +18,7 @@ export function laidOut(table: Table, section: Section, trend: TableTrend | unde
 }
 
 /** Undefined for a plain table. */
-function layoutOf({ layout = 'table', groups = [], top = DEFAULT_TOP, worst }: Section): TableLayout | undefined {
+function buildLayout({ layout = 'table', groups = [], top = DEFAULT_TOP, worst }: Section): TableLayout | undefined {
   switch (layout) {
     case 'table':
       return undefined;

@@ -6,17 +6,17 @@ import type { Period } from '../../../definitions/periods/period.ts';
 import type { ComparisonKind, ToDate } from '../../../definitions/schema/comparison.ts';
 import type { Section } from '../../../definitions/schema/report-definition.ts';
 import type { MissingData } from '../../../i18n/note.ts';
-import { bucketsOf, endOfDay } from '../../../plan/buckets.ts';
+import { buildBuckets, endOfDay } from '../../../plan/buckets.ts';
 import type { Replacement, UndefinedTotals } from '../../../plan/plan.ts';
 import { checkAnswers } from '../../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../../answer-checks/checked-answer.ts';
 import { unitMismatches } from '../../answer-checks/figure-checks.ts';
 import { withRunningRows } from '../../answer-checks/running-check.ts';
-import { numberOf } from '../../answer-checks/value-types.ts';
+import { toNumber } from '../../answer-checks/value-types.ts';
 import type { Comparisons, MetricValues, Row, Table, Value } from '../../dataset.ts';
 import { type CaseReader, caseReader } from './cases.ts';
-import { columnsOf, filtersOf } from './columns/table-columns.ts';
-import { comparisonsOf, rangeOf, tableComparer } from './comparisons/compare-figures.ts';
+import { buildColumns, describeFilters } from './columns/table-columns.ts';
+import { collectComparisons, findCoveredRange, tableComparer } from './comparisons/compare-figures.ts';
 import {
   type PartnerAnswer,
   partnerRange,
@@ -68,7 +68,7 @@ export function reportTable(given: ReportTableInput): Table {
   // If responses have different units for a metric, nobody knows which is right: the values are shown without a unit.
   const allAnswers = [...answers, ...partners.flatMap((partner) => partner.answers)];
   const unitless = new Set(unitMismatches(allAnswers, metrics).map(({ id }) => id));
-  const columns = columnsOf(section, response, catalog).map((column) =>
+  const columns = buildColumns(section, response, catalog).map((column) =>
     unitless.has(column.name) ? { ...column, unit: null } : column,
   );
   const names = [...requestedIds];
@@ -106,12 +106,12 @@ export function reportTable(given: ReportTableInput): Table {
   const rows = response.rows.map((row): Row => {
     const values = Object.fromEntries(
       columns.map((column) => {
-        const value = scalarOf(row[column.name]);
+        const value = toScalar(row[column.name]);
         if (value === undefined && !missingColumns.includes(column)) cells += 1;
         return [column.name, value ?? null];
       }),
     );
-    const compare = comparisonsOf(comparers, ({ ofRow }) => ofRow(row));
+    const compare = collectComparisons(comparers, ({ ofRow }) => ofRow(row));
     return {
       values: withData(values, row.bucket),
       ...sides(row, row.bucket, compare, toDate?.ofRow(row)),
@@ -125,14 +125,14 @@ export function reportTable(given: ReportTableInput): Table {
           ...sides(
             response.totals,
             undefined,
-            comparisonsOf(comparers, ({ ofTotals }) => ofTotals()),
+            collectComparisons(comparers, ({ ofTotals }) => ofTotals()),
             toDate?.ofTotals(),
           ),
         }
       : undefined;
   const undefinedTotals = input.undefinedTotals?.metrics;
-  const asked = { catalog, published, metrics, request, response, running, undefinedTotals };
-  const findings = checkAnswers(answers, asked);
+  const expected = { catalog, published, metrics, request, response, running, undefinedTotals };
+  const findings = checkAnswers(answers, expected);
   const table: Table = {
     ...sectionFields(section, period),
     current,
@@ -145,7 +145,7 @@ export function reportTable(given: ReportTableInput): Table {
     rows,
     ...(totals === undefined ? {} : { totals }),
     ...(trend === undefined ? {} : { trend: splitTrend(trend) }),
-    filters: filtersOf(section, catalog),
+    filters: describeFilters(section, catalog),
     notes: collectTableNotes({
       section,
       request,
@@ -191,15 +191,15 @@ type DataFilter = <Values extends Readonly<Record<string, Value>>>(
 
 /** Filters by bucket, or by the whole range without buckets. Current counts have no days. */
 function dataFilter(input: ReportTableInput, metrics: readonly Metric[]): DataFilter {
-  const range = rangeOf(input);
+  const range = findCoveredRange(input);
   if (range === undefined) return (values) => values;
   const granularity = input.request.time?.granularity;
-  const buckets = new Map(bucketsOf(range, granularity).map((bucket) => [bucket.label, bucket]));
+  const buckets = new Map(buildBuckets(range, granularity).map((bucket) => [bucket.label, bucket]));
   return (values, bucket) => withoutValuesOfNoData(values, buckets.get(bucket ?? '') ?? range, metrics);
 }
 
-const scalarOf = (value: unknown): Value | undefined =>
-  typeof value === 'string' || typeof value === 'boolean' ? value : numberOf(value);
+const toScalar = (value: unknown): Value | undefined =>
+  typeof value === 'string' || typeof value === 'boolean' ? value : toNumber(value);
 
 /** When the last day was computed (epoch ms): never after it was received, whatever the service's clock says. */
 function computedAt({ request, response, period, at, parts = [] }: ReportTableInput): number {
@@ -272,7 +272,7 @@ function toDateFigures(
 const requestsCompare = ({ time }: ReportRequest): boolean => time?.compare !== undefined;
 
 const absentFrom = (values: Readonly<Record<string, unknown>> | null | undefined, names: readonly string[]) =>
-  names.filter((name) => numberOf(values?.[name]) === undefined);
+  names.filter((name) => toNumber(values?.[name]) === undefined);
 
 interface AnsweredSection {
   readonly section: Section;
@@ -306,16 +306,16 @@ function missingData(
 
 function missingOfPartner(partner: PartnerAnswer, names: readonly string[]): MissingData[] {
   const { kind, of, request, response } = partner;
-  const asked = names.filter((name) => request.metrics.includes(name));
+  const requested = names.filter((name) => request.metrics.includes(name));
   if (of === 'totals') {
     const what = kind === 'to_date' ? 'to_date' : 'year_before_totals';
-    return missingMetrics(what, asked, absentFrom(partnerTotals(partner), asked));
+    return missingMetrics(what, requested, absentFrom(partnerTotals(partner), requested));
   }
-  const absent = new Set(response.rows.flatMap((row) => absentFrom(row, asked)));
+  const absent = new Set(response.rows.flatMap((row) => absentFrom(row, requested)));
   return missingMetrics(
     kind === 'previous_year' ? 'year_before' : kind,
-    asked,
-    asked.filter((name) => absent.has(name)),
+    requested,
+    requested.filter((name) => absent.has(name)),
   );
 }
 

@@ -16,7 +16,7 @@ type Ranks = ReadonlyMap<string, (value: unknown) => number>;
  * @param ranks rank of a value within its dimension
  */
 export function compareRows(order: readonly Order[], ranks: Ranks): (a: SortableRow, b: SortableRow) => number {
-  const keys = order.map(({ by, dir }) => ({ sign: dir === 'asc' ? 1 : -1, read: keyOf(by, ranks) }));
+  const keys = order.map(({ by, dir }) => ({ sign: dir === 'asc' ? 1 : -1, read: createSortKey(by, ranks) }));
   return (a, b) => {
     for (const { sign, read } of keys) {
       const [left, right] = [read(a), read(b)];
@@ -28,7 +28,7 @@ export function compareRows(order: readonly Order[], ranks: Ranks): (a: Sortable
   };
 }
 
-function keyOf(by: string, ranks: Ranks): (placed: SortableRow) => number | undefined {
+function createSortKey(by: string, ranks: Ranks): (placed: SortableRow) => number | undefined {
   if (by === 'bucket') return ({ bucket }) => bucket;
   const rank = ranks.get(by);
   if (rank !== undefined) return ({ row }) => rank(row[by]);

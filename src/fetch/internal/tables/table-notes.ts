@@ -8,10 +8,10 @@ import type { Replacement, UndefinedTotals } from '../../../plan/plan.ts';
 import { checkAnswers } from '../../answer-checks/check-answers.ts';
 import type { CallAnswer } from '../../answer-checks/checked-answer.ts';
 import { freshnessFindings } from '../../answer-checks/freshness.ts';
-import { numberOf } from '../../answer-checks/value-types.ts';
+import { toNumber } from '../../answer-checks/value-types.ts';
 import type { Column, Row, Table } from '../../dataset.ts';
 import type { NoteCode, TableNote } from '../../notes.ts';
-import { rangeOf, type TableComparer } from './comparisons/compare-figures.ts';
+import { findCoveredRange, type TableComparer } from './comparisons/compare-figures.ts';
 import { comparisonNotes, comparisonStartNotes } from './comparisons/comparison-notes.ts';
 import type { PartnerAnswer } from './comparisons/partner-answers.ts';
 import { dataStartsAfter } from './data-start.ts';
@@ -68,7 +68,7 @@ export function collectTableNotes(context: NoteContext): TableNote[] {
       context,
     ),
     ...partial(context),
-    ...comparisonNotes({ ...context, granularity: context.section.granularity, range: rangeOf(context) }),
+    ...comparisonNotes({ ...context, granularity: context.section.granularity, range: findCoveredRange(context) }),
     ...undefinedCells(context),
     ...undefinedTotals(context),
     ...deprecated(context),
@@ -105,8 +105,8 @@ function findings(context: NoteContext): TableNote[] {
   const { partners, catalog, published, metrics, running } = context;
   const ofPartners = partners.flatMap(({ kind, request, response, answers, undefinedTotals: without }) => {
     const isRunning = running && kind !== 'previous_year';
-    const asked = { catalog, published, metrics, request, response, running: isRunning, undefinedTotals: without };
-    return checkAnswers(answers, asked).notes;
+    const expected = { catalog, published, metrics, request, response, running: isRunning, undefinedTotals: without };
+    return checkAnswers(answers, expected).notes;
   });
   const found = [...context.findings, ...ofPartners];
   return [...new Map(found.map((finding) => [JSON.stringify(finding.message), finding])).values()];
@@ -139,7 +139,7 @@ function partial({ rows, section, request, period: { timezone }, computed }: Not
 function undefinedCells({ rows, response, columns, missing: { columns: absent } }: NoteContext): TableNote[] {
   const names = columns.filter((column) => column.kind === 'metric' && !absent.includes(column.name));
   const empty = names.filter(({ name }) =>
-    rows.some(({ values }, index) => values[name] === null && numberOf(response.rows[index]?.[name]) == null),
+    rows.some(({ values }, index) => values[name] === null && toNumber(response.rows[index]?.[name]) == null),
   );
   if (empty.length === 0) return [];
   return [note('undefined', { id: 'undefined_cells', of: { labels: empty.map(({ label }) => label) } })];

@@ -1,7 +1,7 @@
 import type { Catalog, Metric } from '../../../contract/catalog.ts';
 import type { Period } from '../../../definitions/periods/period.ts';
 import { isReadingDue } from '../../../plan/answered-sections.ts';
-import { type Bucket, bucketsOf, endOfDay } from '../../../plan/buckets.ts';
+import { type Bucket, buildBuckets, endOfDay } from '../../../plan/buckets.ts';
 import { questionId } from '../../../plan/reading.ts';
 import { trendSpan } from '../../../plan/trend.ts';
 import type { MetricValues, TableTrend, TrendReading } from '../../dataset.ts';
@@ -44,7 +44,7 @@ export function answeredTrend(
   const names = metrics.map(({ id }) => id);
   const lookUp = partnerRows(partner, catalog);
   const running = new Set(partner.response.rows.flatMap(({ bucket, partial }) => (partial === true ? bucket : [])));
-  const buckets = bucketsOf(partner.range, granularity).map(
+  const buckets = buildBuckets(partner.range, granularity).map(
     (bucket): TrendBucket => ({
       bucket,
       values: withoutValuesOfNoData(lookUp({}, bucket.label, names), bucket, metrics),
@@ -72,7 +72,7 @@ export interface ReadTrendInput {
 export async function readTrend(input: ReadTrendInput): Promise<TableTrend> {
   const { org, metrics, period, readings, now } = input;
   const { granularity, range } = trendSpan(period, input.trend);
-  const buckets = bucketsOf(range, granularity);
+  const buckets = buildBuckets(range, granularity);
   const days = buckets.map(({ to }) => to);
   const found = dayReadings(questionId(null), await readings.find(org, null, days), metrics, period.timezone);
   const trend = toTrend(

@@ -2,14 +2,14 @@ import { isolateBidi } from '../../../base/text/bidi.ts';
 import { MAX_EMAIL_COMMENT_LENGTH } from '../../../definitions/commentary/comment-text.ts';
 import type { Words } from '../../../i18n/messages.ts';
 import type { Pack } from '../../pack/pack.ts';
-import { actionLines, askedLines, decisionLines } from '../../pack/review/asked.ts';
+import { actionLines, decisionLines, splitRequests } from '../../pack/review/asked.ts';
 import { type BlockLine, blockLines, shortenLines } from '../../pack/review/block-lines.ts';
 import { correctionText } from '../../pack/review/correction.ts';
 import type { PackComment } from '../../pack/review/review.ts';
 import type { EmailSummary, SummarySection } from '../summary.ts';
 
 /** The most characters of a comment's request, in addition to those of the rest of the comment. */
-const MAX_ASKED_LENGTH = 800;
+const MAX_REQUESTS_LENGTH = 800;
 /** The most paragraphs and items of a comment, and the most changed figures. The files have the others. */
 const MAX_LINES = 12;
 const MAX_CHANGES = 6;
@@ -31,19 +31,19 @@ const linesData = (lines: readonly BlockLine[]) =>
 export function commentData({ heading, blocks }: PackComment, rest: RestLocation, { review }: Words) {
   const shorten = (lines: readonly BlockLine[], characters: number): ReturnType<typeof shortenLines> =>
     rest === undefined ? { lines, cut: false } : shortenLines(lines, characters, MAX_LINES);
-  const own = askedLines(blocks);
+  const own = splitRequests(blocks);
   const body = shorten(own.body, MAX_EMAIL_COMMENT_LENGTH);
   const [decisions, actions] = [decisionLines(own), actionLines(own)];
-  const asked = shorten([...decisions, ...actions], MAX_ASKED_LENGTH);
+  const requests = shorten([...decisions, ...actions], MAX_REQUESTS_LENGTH);
   const parts = [
-    { heading: review.asked, lines: asked.lines.slice(0, decisions.length) },
-    { heading: review.actions, lines: asked.lines.slice(decisions.length) },
+    { heading: review.asked, lines: requests.lines.slice(0, decisions.length) },
+    { heading: review.actions, lines: requests.lines.slice(decisions.length) },
   ].filter(({ lines }) => lines.length > 0);
   return {
     heading,
     lines: linesData(shorten(blockLines(blocks), MAX_EMAIL_COMMENT_LENGTH).lines),
     parts: [{ heading, lines: body.lines }, ...parts].map((part) => ({ ...part, lines: linesData(part.lines) })),
-    more: (body.cut || asked.cut) && rest !== undefined ? review.continued(rest) : '',
+    more: (body.cut || requests.cut) && rest !== undefined ? review.continued(rest) : '',
   };
 }
 

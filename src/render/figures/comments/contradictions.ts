@@ -2,7 +2,7 @@ import { parseComment, plainCommentText } from '../../../definitions/commentary/
 import { DURATION_UNITS } from '../../../definitions/schema/values/units.ts';
 import type { Column, Dataset, Row, Table } from '../../../fetch/dataset.ts';
 import { iterateRows } from '../../../fetch/rows.ts';
-import { changeOf } from '../quantity.ts';
+import { computeChange } from '../quantity.ts';
 import { totalFigures } from '../total-figures.ts';
 import { withoutReferences } from './references.ts';
 import { type TypedNumber, typedNumbers } from './typed-numbers.ts';
@@ -95,7 +95,7 @@ function addNumbers(shown: ShownNumbers, table: Table, { targets = [] }: Dataset
         add(column, before);
         if (typeof value !== 'number' || typeof before !== 'number') continue;
         add(column, value - before);
-        const change = changeOf(unit, value, before);
+        const change = computeChange(unit, value, before);
         // Besides points and differences, people also write the growth in percent.
         if (change.kind === 'points') shown.percent.add(Math.abs(change.value ?? 0));
         if (before !== 0) shown.percent.add(Math.abs((value - before) / before) * 100);

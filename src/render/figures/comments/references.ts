@@ -10,7 +10,7 @@ import { createPackContext, type PackContext } from '../../pack/pack-context.ts'
 import { judgedChange } from '../change-text.ts';
 import { viewColumns } from '../columns.ts';
 import { UNDEFINED_TEXT } from '../format-value.ts';
-import { totalFigure, totalsOf } from '../total-figures.ts';
+import { findTotals, totalFigure } from '../total-figures.ts';
 
 /** A figure that a comment may quote: in a section's totals, in its single row, or in one of its first rows. */
 export interface FigureReference {
@@ -40,7 +40,7 @@ export const referenceText = ({ name }: Pick<FigureReference, 'name'>): string =
 export function figureReferences(dataset: Dataset, locale: string): FigureReferences {
   const found = new Map<string, FigureReference>();
   for (const table of dataset.tables) {
-    for (const [suffix, { name: metric, label }, text] of referencesOf(dataset, table, locale)) {
+    for (const [suffix, { name: metric, label }, text] of collectReferences(dataset, table, locale)) {
       const name = `${table.id}.${metric}${suffix}`;
       // A metric may have the same name as another metric's change. Then the metric's own figure wins.
       if (suffix === '' || !found.has(name)) found.set(name, { name, section: table.id, label, text });
@@ -57,12 +57,12 @@ export function figureReferences(dataset: Dataset, locale: string): FigureRefere
 
 const SUFFIXES = { value: '', previous: '.previous', change: '.change' } as const;
 
-function* referencesOf(
+function* collectReferences(
   dataset: Dataset,
   table: Table,
   locale: string,
 ): Generator<readonly [suffix: string, metric: Column, text: string]> {
-  const figures = lacksCurrentCounts(table) ? undefined : totalsOf(table);
+  const figures = lacksCurrentCounts(table) ? undefined : findTotals(table);
   if (figures === undefined) return;
   const views = viewColumns(table, locale);
   const [first] = table.comparisons;

@@ -108,7 +108,7 @@ function readNumber(word: string, behind: string): Omit<TypedNumber, 'sentence'>
   const known = scale !== undefined || duration !== undefined || percent;
   if (attached !== '' && !known) return undefined;
   const factor = scale ?? duration ?? 1;
-  const readings = readingsOf(digits, percent).map(({ value, tolerance }) => ({
+  const readings = parseReadings(digits, percent).map(({ value, tolerance }) => ({
     value: value * factor,
     tolerance: tolerance * factor,
   }));
@@ -122,11 +122,11 @@ function readNumber(word: string, behind: string): Omit<TypedNumber, 'sentence'>
 }
 
 /** Reads digits with marks, as people write them in English, German or Swiss texts. */
-function readingsOf(digits: string, percent: boolean): readonly TypedReading[] {
+function parseReadings(digits: string, percent: boolean): readonly TypedReading[] {
   const texts = new Set<string>();
   if (/^(?:\d+|\d{1,3}(?:[,’]\d{3})+)(?:\.\d+)?$/.test(digits)) texts.add(digits.replace(/[,’]/g, ''));
   if (/^(?:\d+|\d{1,3}(?:[.’]\d{3})+)(?:,\d+)?$/.test(digits)) texts.add(digits.replace(/[.’]/g, '').replace(',', '.'));
-  return [...texts].map((text) => ({ value: Number(text), tolerance: toleranceOf(text, percent) }));
+  return [...texts].map((text) => ({ value: Number(text), tolerance: computeTolerance(text, percent) }));
 }
 
 /**
@@ -134,7 +134,7 @@ function readingsOf(digits: string, percent: boolean): readonly TypedReading[] {
  */
 const KEPT_DIGITS = 2;
 
-function toleranceOf(text: string, percent: boolean): number {
+function computeTolerance(text: string, percent: boolean): number {
   const [whole = '', decimals] = text.split('.');
   if (decimals !== undefined) return 0.5 * 10 ** -decimals.length;
   if (percent) return 0.5;

@@ -135,17 +135,17 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
   if (!hasPeriod(table)) return columns;
   const text = values === 'formatted' ? formatted({ kind: 'text' }) : rawField;
   const words = messagesFor(locale).table.schema;
-  const unlikeText = (compared: ComparedFigures | undefined): string | null => {
+  const formatReason = (compared: ComparedFigures | undefined): string | null => {
     const reason = compared?.unlike;
     return text(reason === undefined ? null : values === 'formatted' ? words.unlikeReason[reason] : reason);
   };
-  const unlike = table.comparisons.map(
+  const reasonColumns = table.comparisons.map(
     ({ kind }): CsvColumn => ({
       header: words.unlike(kind),
       view: null,
       unlike: kind,
-      field: (row) => unlikeText(row.compare?.[kind]),
-      total: unlikeText(table.totals?.compare?.[kind]),
+      field: (row) => formatReason(row.compare?.[kind]),
+      total: formatReason(table.totals?.compare?.[kind]),
     }),
   );
   const running: CsvColumn = {
@@ -155,7 +155,7 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
     total: text(table.running),
   };
   const { granularity } = table;
-  if (granularity === null || granularity === 'day') return [...columns, running, ...unlike];
+  if (granularity === null || granularity === 'day') return [...columns, running, ...reasonColumns];
   const clipped: CsvColumn = {
     header: words.clipped,
     view: null,
@@ -165,7 +165,7 @@ export function csvColumns(table: Table, settings: CsvSettings): readonly CsvCol
     total: undefined,
   };
   // New columns come last, so that the others keep their position.
-  return [...columns, running, ...unlike, clipped];
+  return [...columns, running, ...reasonColumns, clipped];
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Dataset, Judgement, Table } from '../../../fetch/dataset.ts';
 import { messagesFor } from '../../../i18n/messages.ts';
 import type { ViewColumn } from '../../figures/columns.ts';
 import { formatJudged } from '../../figures/format-value.ts';
-import { boundariesOf, judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
+import { findBoundaries, judgementsByMetric, type MetricJudgements } from '../../figures/status-text.ts';
 import { fieldText } from './csv-fields.ts';
 import { type CsvColumn, type CsvSettings, csvLocale, formattedField, type SchemaTarget } from './section-csv.ts';
 
@@ -53,7 +53,7 @@ export function withJudgedFigures(
     const own = view?.role === 'value' ? judgementsOf(view.source.name) : undefined;
     if (own === undefined || quantity === undefined) return column;
     const text = (judgement: Judgement | undefined, plain: string | null): string | null => {
-      const boundaries = boundariesOf(dataset, judgement);
+      const boundaries = findBoundaries(dataset, judgement);
       const figure = judgement?.figure ?? null;
       if (boundaries === undefined || figure === null) return plain;
       return formattedField(figure, formatJudged(figure, boundaries, quantity, locale), settings);

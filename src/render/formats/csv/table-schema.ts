@@ -59,7 +59,7 @@ function collectContents(rows: Iterable<Row>, columns: readonly RawColumn[]): re
   return all;
 }
 
-function fieldTypeOf(
+function selectFieldType(
   { role, source, total }: RawColumn,
   { integer, date }: ColumnContents,
   quantity?: Quantity,
@@ -135,13 +135,19 @@ export function tableSchema(
   const rows = views.some(({ source }) => source.kind !== 'field') ? iterateRows(table.rows) : [];
   const contentsOf = new Map(collectContents(rows, views).map((contents, index) => [views[index], contents]));
   const quantities = formatted ? undefined : fieldQuantities(table);
-  const fields = columns.map(({ header, view, unlike, clipped, described }): SchemaField => {
+  const fields = columns.map(({ header, view, unlike: notComparable, clipped, described }): SchemaField => {
     if (described !== undefined) return described;
     const contents = view === null ? undefined : contentsOf.get(view);
     if (view === null || contents === undefined) {
-      if (unlike !== undefined) {
-        const description = schema.unlikeMeans(unlike, emptyText);
-        return { name: header, title: schema.unlike(unlike), type: 'string', comparison: unlike, description };
+      if (notComparable !== undefined) {
+        const description = schema.unlikeMeans(notComparable, emptyText);
+        return {
+          name: header,
+          title: schema.unlike(notComparable),
+          type: 'string',
+          comparison: notComparable,
+          description,
+        };
       }
       const [title, description] =
         clipped === true ? [schema.clipped, schema.clippedMeans] : [schema.running, schema.runningMeans];
@@ -153,7 +159,7 @@ export function tableSchema(
     return {
       name: header,
       title: view.plainHeader,
-      type: formatted ? 'string' : fieldTypeOf(view, contents, quantities?.get(source.name)),
+      type: formatted ? 'string' : selectFieldType(view, contents, quantities?.get(source.name)),
       ...(formatted || source.unit === null ? {} : { unit: source.unit }),
       ...(view.comparison === undefined ? {} : { comparison: view.comparison }),
       ...(view.role === 'to_date' && table.toDate !== undefined ? { to_date: table.toDate.unit } : {}),

@@ -11,7 +11,7 @@ import { TypstLimitError, type TypstLimits } from './typst/typst-compiler.ts';
 /** The creation time of documents that are made from sample data. */
 const SAMPLE_INSTANT = Date.parse('2026-11-16T07:00:00Z');
 
-const diagnosticOf = ({ file, line, column, message, next }: TemplateIssue): Diagnostic => ({
+const toDiagnostic = ({ file, line, column, message, next }: TemplateIssue): Diagnostic => ({
   file,
   line,
   column,
@@ -43,8 +43,8 @@ export async function checkPackTemplates(
       if (thrown instanceof TypstLimitError) return limitIssue(thrown.limit, templates);
       throw thrown;
     });
-    if ('file' in result) return [diagnosticOf(result)];
-    return result.kind === 'done' ? [] : result.diagnostics.map((each) => diagnosticOf(typstIssue(each, templates)));
+    if ('file' in result) return [toDiagnostic(result)];
+    return result.kind === 'done' ? [] : result.diagnostics.map((each) => toDiagnostic(typstIssue(each, templates)));
   } catch (thrown) {
     const { message, where = join(folder, PACK_FOLDER), next = 'correct the folder' } = toDocketError(thrown);
     return [fileDiagnostic(where, EXPECTED_TEMPLATE, message, next)];

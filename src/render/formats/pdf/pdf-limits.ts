@@ -23,7 +23,7 @@ const sectionSchema = z.looseObject({
 type CheckedSection = z.output<typeof sectionSchema>;
 
 /** The number of rows that the definition requests; 0 if it does not say. */
-function askedRows({ layout, limit = 0, top, worst, print }: CheckedSection): number {
+function countRequestedRows({ layout, limit = 0, top, worst, print }: CheckedSection): number {
   if (print === false) return 0;
   return layout === 'exceptions' ? (top ?? worst ?? DEFAULT_TOP) : limit;
 }
@@ -42,13 +42,13 @@ export function rowIssues(sections: readonly unknown[]): readonly OutputIssue[] 
       next: `set "print: false" in "${id}" to leave it out, or "print: true" to print its first rows`,
     }),
   );
-  const rows = known.reduce((sum, section) => sum + askedRows(section), 0);
+  const rows = known.reduce((sum, section) => sum + countRequestedRows(section), 0);
   if (rows <= MAX_PDF_ROWS) return issues;
   const long = known
-    .filter((section) => askedRows(section) > 0)
-    .sort((one, other) => askedRows(other) - askedRows(one))
+    .filter((section) => countRequestedRows(section) > 0)
+    .sort((one, other) => countRequestedRows(other) - countRequestedRows(one))
     .slice(0, 3)
-    .map((section) => `"${section.id}" ${askedRows(section)}`);
+    .map((section) => `"${section.id}" ${countRequestedRows(section)}`);
   return [
     ...issues,
     {

@@ -84,7 +84,7 @@ export function rethrowLimit(thrown: unknown, templates: PackTemplates, data: Pa
   const [load = 0] = loadavg();
   throw new DocketError('render.failed', `The PDF could not be laid out: ${LIMITS[limit]}.`, {
     expected: LIMIT_TEXT,
-    got: `${sizeOf(data)}; ${load.toFixed(1)} processes running or waiting, ${availableParallelism()} processors`,
+    got: `${describeSize(data)}; ${load.toFixed(1)} processes running or waiting, ${availableParallelism()} processors`,
     next:
       limit === 'wall'
         ? 'Reduce the load of the machine. A worker retries by itself.'
@@ -94,7 +94,7 @@ export function rethrowLimit(thrown: unknown, templates: PackTemplates, data: Pa
   });
 }
 
-function sizeOf({ sections, summaryComments, comments }: PackData): string {
+function describeSize({ sections, summaryComments, comments }: PackData): string {
   const cells = sections
     .flatMap(({ tables }) => tables)
     .reduce((sum, { headers, rows }) => sum + headers.length * rows.length, 0);

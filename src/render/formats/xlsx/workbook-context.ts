@@ -1,7 +1,7 @@
 import { isolateBidi } from '../../../base/text/bidi.ts';
 import type { Dataset } from '../../../fetch/dataset.ts';
 import { messagesFor, type Words } from '../../../i18n/messages.ts';
-import { formatDayOf } from '../../figures/format-date.ts';
+import { formatLocalDay } from '../../figures/format-date.ts';
 import type { Pack } from '../../pack/pack.ts';
 import type { CurrentLogo, FormatContext } from '../format.ts';
 import { type ChartData, drawsCharts, planChartData } from './charts/data-blocks.ts';
@@ -127,12 +127,12 @@ export function createWorkbookContext(
   };
 }
 
-export const footerOf = ({ dataset, pack, words, madeAt, locale }: WorkbookContext): Footer => ({
+export const buildFooter = ({ dataset, pack, words, madeAt, locale }: WorkbookContext): Footer => ({
   pages: words.workbook.page('&P', '&N'),
   classification: pack.classification,
   left: `${isolateBidi(dataset.organization)} · ${isolateBidi(dataset.title)}`,
   // Without the time of day, which is in the appendix, because the footer is limited to 255 characters.
-  right: `${dataset.period.label} · ${formatDayOf(new Date(madeAt), dataset.period.timezone, locale)}`,
+  right: `${dataset.period.label} · ${formatLocalDay(new Date(madeAt), dataset.period.timezone, locale)}`,
 });
 
 /** The first printed row: `writeSheetHeading` writes the link above it, which is not printed. */

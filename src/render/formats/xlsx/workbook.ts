@@ -18,9 +18,9 @@ import { scaleForHeight } from './style/page-layout.ts';
 import { COLOURS, STYLES } from './style/styles.ts';
 import { type LineWidth, totalWidth } from './style/text-size.ts';
 import {
+  buildFooter,
   createWorkbookContext,
   FIRST_PRINTED_ROW,
-  footerOf,
   textCell,
   titlePoints,
   type WorkbookContext,
@@ -114,7 +114,7 @@ async function writeLongTexts(book: WorkbookFile, context: WorkbookContext): Pro
     widths,
     paper: context.page.paper,
     printed: false,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: false,
   });
   await writeSheetHeading(sheet, sheets.longTexts, context);
@@ -149,7 +149,7 @@ async function writeTextSheet(
     widths,
     paper: context.page.paper,
     printed: section.printed,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
   });
   const whole: LineWidth = { columns: 2, characters: totalWidth(widths) };
@@ -188,7 +188,7 @@ async function writeScorecardSheet(
     printTitles: { rows: { from: headerRow, to: headerRow } },
     freeze: { rows: headerRow, columns: 1 },
     headerRow,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
     ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),
   });

@@ -1,13 +1,13 @@
 import {
-  ASKED_LINE,
   type CommentBlock,
   type CommentSpan,
+  REQUEST_LINE,
   spansText,
 } from '../../../definitions/commentary/comment-text.ts';
 import { type BlockLine, blockLines } from './block-lines.ts';
 
 /** The requests in a comment, separate from the rest of it. */
-export interface AskedLines {
+export interface RequestLines {
   /** The other lines. */
   readonly body: readonly BlockLine[];
   readonly decisions: readonly (readonly CommentSpan[])[];
@@ -15,9 +15,9 @@ export interface AskedLines {
 }
 
 /** Each decision that a comment requests, as a line. */
-export const decisionLines = ({ decisions }: AskedLines): BlockLine[] =>
+export const decisionLines = ({ decisions }: RequestLines): BlockLine[] =>
   decisions.map((spans) => ({ marker: '▸', spans }));
-export const actionLines = ({ actions }: AskedLines): BlockLine[] =>
+export const actionLines = ({ actions }: RequestLines): BlockLine[] =>
   actions.map(({ who, spans }) => ({
     marker: '•',
     spans: who === '' ? spans : [{ text: `${who}: `, emphasis: 'strong' }, ...spans],
@@ -30,12 +30,12 @@ export interface Action {
 }
 
 /** Separates the lines of a comment that begin with `Decision:` or `Action (owner, due):` from the others. */
-export function askedLines(blocks: readonly CommentBlock[]): AskedLines {
+export function splitRequests(blocks: readonly CommentBlock[]): RequestLines {
   const body: BlockLine[] = [];
   const decisions: (readonly CommentSpan[])[] = [];
   const actions: Action[] = [];
   for (const line of blockLines(blocks)) {
-    const match = ASKED_LINE.exec(spansText(line.spans));
+    const match = REQUEST_LINE.exec(spansText(line.spans));
     const { decision, who = '' } = match?.groups ?? {};
     if (match === null) body.push(line);
     else if (decision === undefined) actions.push({ who: who.trim(), spans: spansFrom(line.spans, match[0].length) });

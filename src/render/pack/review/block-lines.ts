@@ -55,7 +55,7 @@ function splitSpans(
 }
 
 /** Splits a line into parts of at most `max` UTF-16 units, because a cell has a maximum height. */
-export function partsOf(spans: readonly CommentSpan[], max: number): (readonly CommentSpan[])[] {
+export function splitParts(spans: readonly CommentSpan[], max: number): (readonly CommentSpan[])[] {
   const parts: (readonly CommentSpan[])[] = [];
   for (let left = spans; left.length > 0; ) {
     const { first, rest } = splitSpans(left, max);

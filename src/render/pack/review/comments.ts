@@ -2,7 +2,7 @@ import { isolateBidi, stripInvisible, toSingleLine } from '../../../base/text/bi
 import { cutAtWord } from '../../../base/text/cut-text.ts';
 import type { CommentBlock, CommentSpan } from '../../../definitions/commentary/comment-text.ts';
 import type { Comment } from '../../../definitions/commentary/printed-review.ts';
-import { formatDayOf } from '../../figures/format-date.ts';
+import { formatLocalDay } from '../../figures/format-date.ts';
 import type { PackContext } from '../pack-context.ts';
 import type { PackComment } from './review.ts';
 
@@ -20,7 +20,7 @@ const personName = (name: string): string => {
 /** The day of an instant in the report's time zone; the text itself if it is not an instant. */
 export function dayText(at: string, { dataset, locale }: Pick<PackContext, 'dataset' | 'locale'>): string {
   const instant = new Date(at);
-  return Number.isNaN(instant.getTime()) ? toSingleLine(at) : formatDayOf(instant, dataset.period.timezone, locale);
+  return Number.isNaN(instant.getTime()) ? toSingleLine(at) : formatLocalDay(instant, dataset.period.timezone, locale);
 }
 
 const cleanSpans = (spans: readonly CommentSpan[]): CommentSpan[] =>

@@ -4,7 +4,7 @@ import { type ViewColumn, viewColumns } from '../../figures/columns.ts';
 import { formatBucket } from '../../figures/format-date.ts';
 import { formatApart, formatJudged, formatValue, judgedDecimals } from '../../figures/format-value.ts';
 import { parseCivilDate, type Quantity } from '../../figures/quantity.ts';
-import { boundariesOf, statusText } from '../../figures/status-text.ts';
+import { findBoundaries, statusText } from '../../figures/status-text.ts';
 import type { PackContext } from '../pack-context.ts';
 import { dayText } from './comments.ts';
 import type { PackCorrection } from './review.ts';
@@ -22,7 +22,7 @@ const groupText = (columns: readonly Column[], { dimension, value }: NonNullable
 
 /** The target by which a figure is judged now. */
 const boundariesOfChange = (dataset: Dataset, { section, metric, bucket, group }: FigureChange) =>
-  boundariesOf(
+  findBoundaries(
     dataset,
     dataset.judgements?.find(
       (each) =>
@@ -139,10 +139,10 @@ export function unlistedChanges({
 }: Pick<PackContext, 'dataset' | 'locale' | 'words'>): readonly string[] {
   const changes = dataset.correction?.changes.slice(MAX_CHANGES) ?? [];
   const columns = new Map<Table, readonly ViewColumn[]>();
-  const columnsOf = (table: Table): readonly ViewColumn[] => {
+  const loadColumns = (table: Table): readonly ViewColumn[] => {
     const found = columns.get(table) ?? viewColumns(table, locale);
     columns.set(table, found);
     return found;
   };
-  return changes.map((change) => changeText(change, { dataset, locale, words, columnsOf }));
+  return changes.map((change) => changeText(change, { dataset, locale, words, columnsOf: loadColumns }));
 }

@@ -155,8 +155,10 @@ export function trendPanels(table: Table, granularity: Granularity, context: Pac
   const rankIn = ({ id }: Table, metric: string) =>
     RANKS[totalJudgement(judgements, id, metric)?.status ?? 'undefined'];
   const [first] = scorecards;
-  const namesOf = (of: Table | undefined) => of?.columns.flatMap(({ kind, name }) => (kind === 'metric' ? [name] : []));
-  const isOfScorecard = first !== undefined && namesOf(first)?.join('\n') === namesOf(table)?.join('\n');
+  const collectMetricNames = (of: Table | undefined) =>
+    of?.columns.flatMap(({ kind, name }) => (kind === 'metric' ? [name] : []));
+  const isOfScorecard =
+    first !== undefined && collectMetricNames(first)?.join('\n') === collectMetricNames(table)?.join('\n');
   const ordered = isOfScorecard
     ? own.toSorted((one, other) => rankIn(first, one.column.name) - rankIn(first, other.column.name))
     : own;

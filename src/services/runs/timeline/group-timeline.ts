@@ -9,7 +9,7 @@ export interface TimelineGroup {
 }
 
 /** A group's recipients. A recipient with two attempts counts once. */
-export const recipientsOf = ({ entries }: TimelineGroup): readonly string[] => [
+export const collectRecipients = ({ entries }: TimelineGroup): readonly string[] => [
   ...new Set(entries.flatMap(({ recipient }) => recipient ?? [])),
 ];
 

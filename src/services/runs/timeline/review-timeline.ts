@@ -17,10 +17,10 @@ export interface ReviewStep {
  */
 export function reviewSteps(events: readonly ReviewEvent[]): readonly ReviewStep[] {
   const first = events.find(({ type }) => type === 'figures');
-  return events.flatMap((event) => stepsOf(event, event === first));
+  return events.flatMap((event) => buildSteps(event, event === first));
 }
 
-function stepsOf(event: ReviewEvent, isFirst: boolean): readonly ReviewStep[] {
+function buildSteps(event: ReviewEvent, isFirst: boolean): readonly ReviewStep[] {
   const { at } = event;
   const by = event.by.name;
   switch (event.type) {

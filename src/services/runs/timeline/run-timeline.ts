@@ -92,7 +92,7 @@ function triggered({ trigger, by, slot, state, error, createdAt }: RunRecord): T
  */
 function stageEntries({ record, live, history }: TimelineInput): readonly TimelineEntry[] {
   const { timings, startedAt, calls, tokenWaitMs, files, reopened } = record;
-  const endOf = (stage: Stage): number | null => record.stageEnds?.[stage] ?? derivedEnd(record, stage);
+  const findEnd = (stage: Stage): number | null => record.stageEnds?.[stage] ?? derivedEnd(record, stage);
   const failing = failingStage(record);
   const failed = { outcome: 'failed' } as const;
   const continues = reopened.some(({ what }) => what !== 'cancel');
@@ -105,7 +105,7 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
       : [step('started', `${continues ? 'Continued' : 'Started'} by ${starter}${tries}${crashes}`, { at: startedAt })];
   // A stage without a time belongs to the first start, whose time is not stored.
   const entries: TimelineEntry[] = continues ? [] : started;
-  if (failing === 'plan') entries.push(step('fetched', 'The plan failed', { at: endOf('plan'), ...failed }));
+  if (failing === 'plan') entries.push(step('fetched', 'The plan failed', { at: findEnd('plan'), ...failed }));
   if (tokenWaitMs >= SECOND_MS) {
     entries.push(step('tokens', 'Waited for tokens of the API key', { ms: tokenWaitMs }));
   }
@@ -117,7 +117,7 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
         ? `Fetching stopped after ${intlNumberFormat('en-GB').format(answered)} of ${count(calls.planned, 'call')}`
         : `${count(answered, 'call')} answered${cached}`;
     entries.push(
-      step('fetched', text, { at: endOf('fetch'), ms: timings.fetch, ...(failing === 'fetch' ? failed : {}) }),
+      step('fetched', text, { at: findEnd('fetch'), ms: timings.fetch, ...(failing === 'fetch' ? failed : {}) }),
     );
   }
   if (timings.render !== undefined && live?.stage !== 'render') {
@@ -127,12 +127,12 @@ function stageEntries({ record, live, history }: TimelineInput): readonly Timeli
         : files.length > 0
           ? `${count(files.length, 'file')} created`
           : 'Files created';
-    const at = history.madeAt ?? endOf('render');
+    const at = history.madeAt ?? findEnd('render');
     entries.push(step('rendered', text, { at, ms: timings.render, ...(failing === 'render' ? failed : {}) }));
   }
   if (timings.seal !== undefined) {
     const text = failing === 'seal' ? 'Archiving failed' : 'Archived';
-    const at = history.madeAt === null ? endOf('seal') : Math.max(history.madeAt, endOf('seal') ?? 0);
+    const at = history.madeAt === null ? findEnd('seal') : Math.max(history.madeAt, findEnd('seal') ?? 0);
     entries.push(step('archived', text, { at, ms: timings.seal, ...(failing === 'seal' ? failed : {}) }));
   }
   if (record.state === 'held' || reopened.some(({ what }) => what === 'release')) {
@@ -174,8 +174,8 @@ const DECISION_TEXTS: Readonly<Record<RunDecision['what'], string>> = {
 function decided({ what, by, reason, at }: RunDecision, rows: readonly DeliveryRow[]): TimelineEntry {
   // The deliveries themselves show the reason for a decision about them.
   const follows = what === 'resend' || what === 'settle';
-  const isTold = follows && rows.some(({ decisions }) => decisions.some((one) => one.reason === reason));
-  return step('decision', DECISION_TEXTS[what], { at, by, detail: isTold ? null : reason });
+  const isShownElsewhere = follows && rows.some(({ decisions }) => decisions.some((one) => one.reason === reason));
+  return step('decision', DECISION_TEXTS[what], { at, by, detail: isShownElsewhere ? null : reason });
 }
 
 const STATE_STEPS: Readonly<Record<DeliveryState, Pick<TimelineEntry, 'text' | 'outcome'>>> = {
@@ -264,28 +264,28 @@ const END_TEXTS = {
 
 const isEnd = (status: string): status is keyof typeof END_TEXTS => Object.hasOwn(END_TEXTS, status);
 
-const statusOf = ({ record, rows }: TimelineInput): RunStatus => {
+const deriveStatus = ({ record, rows }: TimelineInput): RunStatus => {
   const reports = rows.filter(({ target }) => target !== NOTICE_TARGET);
   return runStatus(record, reports.length === 0 ? undefined : reports);
 };
 
 function ended(input: TimelineInput): readonly TimelineEntry[] {
   const { record } = input;
-  const status = statusOf(input);
+  const status = deriveStatus(input);
   if (!isEnd(status)) return [];
   const [text, outcome] = END_TEXTS[status];
   const unsent = status === 'done' && !record.deliver ? ', without deliveries as requested' : '';
-  const isTold =
+  const isShownElsewhere =
     (record.state === 'cancelled' && record.cancel !== null) ||
     (record.error?.code.startsWith('deliver.') === true && input.rows.length > 0);
-  const detail = isTold ? null : (record.error?.message ?? null);
+  const detail = isShownElsewhere ? null : (record.error?.message ?? null);
   return [step('ended', `${text}${unsent}`, { at: record.finishedAt, outcome, detail })];
 }
 
 /** What an unfinished run is doing or waiting for. */
 function current(input: TimelineInput): readonly TimelineEntry[] {
   const { live, waits } = input;
-  const status = statusOf(input);
+  const status = deriveStatus(input);
   if (waits !== null) {
     return [step('waiting', waits.text, { outcome: 'waiting', detail: waits.detail, until: waits.until })];
   }

@@ -60,8 +60,8 @@ describe.each(RECIPE_NAMES)('a new report from %s', (recipe) => {
     const report = parse(await readFile(document.written, 'utf8'));
     expect(report).toMatchObject({ title: RECIPES[recipe].title, owner: 'lead@acme.example' });
     expect(report.sections.map(({ id }: { id: string }) => id)).toEqual(document.sections);
-    const asked = new Set(report.sections.flatMap(({ metrics }: { metrics: string[] }) => metrics));
-    for (const id of document.left_out) expect(asked).not.toContain(id);
+    const requested = new Set(report.sections.flatMap(({ metrics }: { metrics: string[] }) => metrics));
+    for (const id of document.left_out) expect(requested).not.toContain(id);
   });
 
   test('passes check without a catalog, and with weeks that begin on Sunday', async () => {

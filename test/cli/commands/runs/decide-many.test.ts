@@ -9,13 +9,13 @@ import { runCommand } from '../../../support/run-command.ts';
 import { shellWords } from '../../../support/shell-words.ts';
 
 let redis: LocalRedis;
-let bench: QueueHarness;
+let harness: QueueHarness;
 beforeAll(async () => {
   redis = await localRedis({ PATH: process.env.PATH });
-  bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+  harness = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
 });
 afterAll(async () => {
-  await bench.close();
+  await harness.close();
   await redis.close();
 });
 
@@ -23,7 +23,7 @@ const command = (args: readonly string[]) =>
   runCommand(args, { env: { REDIS_URL: redis.url, DOCKET_JOBS: 'nowhere', LOG_LEVEL: 'error' } });
 const open = async (count: number, report: string) => {
   const orders = Array.from({ length: count }, (_, nth) => anOrder({ report, slot: `trigger:${report}-${nth}` }));
-  for (const order of orders) await bench.runs.open(order);
+  for (const order of orders) await harness.runs.open(order);
   return orders.map(({ id }) => id);
 };
 const selectionSchema = z.object({
@@ -35,9 +35,9 @@ test('a filter only prints the matching runs, and the printed command decides ab
   const filter = ['--org', 'acme', '--report', 'board', '--state', 'queued'];
   const preview = await command(['runs', 'cancel', ...filter, '--reason', 'by mistake']);
   expect([preview.code, preview.stderr]).toEqual([0, expect.stringContaining('Nothing was changed yet.')]);
-  expect((await bench.runs.get(ids[0] ?? ''))?.cancel).toBeNull();
+  expect((await harness.runs.get(ids[0] ?? ''))?.cancel).toBeNull();
   await open(4, 'board');
-  await bench.runs.update(ids[2] ?? '', { state: 'running' });
+  await harness.runs.update(ids[2] ?? '', { state: 'running' });
 
   const printed = /docket (runs cancel --confirm .*?')(?: {2}|$)/m.exec(preview.stdout)?.[1] ?? '';
   const decided = await command(shellWords(printed));
@@ -45,10 +45,10 @@ test('a filter only prints the matching runs, and the printed command decides ab
   expect(decided.stdout).toContain('2 of 3 carried out.');
   expect(decided.stdout).toContain(`Left out: ${ids[2]?.slice(0, 8)} acme/board`);
   expect(decided.code).toBe(3);
-  const states = await Promise.all(ids.map(async (id) => (await bench.runs.get(id))?.state));
+  const states = await Promise.all(ids.map(async (id) => (await harness.runs.get(id))?.state));
   expect(states).toEqual(['cancelled', 'cancelled', 'running']);
-  expect((await bench.runs.get(ids[0] ?? ''))?.cancel?.reason).toBe('by mistake');
-  expect(await bench.runs.list({ states: ['queued'], limit: 10 })).toHaveLength(4);
+  expect((await harness.runs.get(ids[0] ?? ''))?.cancel?.reason).toBe('by mistake');
+  expect(await harness.runs.list({ states: ['queued'], limit: 10 })).toHaveLength(4);
 });
 
 test('two processes that confirm the same preview cancel each run once, and see the same result', async () => {

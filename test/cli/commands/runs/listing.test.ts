@@ -29,15 +29,15 @@ const RECIPIENTS = [
 describe('listings and runs on a terminal', () => {
   let folder: string;
   let redis: LocalRedis;
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let ledger: Ledger;
   const started = Date.now();
   const open = async (name: string, ago: number, change: Partial<RunRecord>): Promise<RunRecord> => {
     const [org = '', report = ''] = name.split('/');
     const order = anOrder({ org, report, createdAt: started - ago });
-    await bench.runs.open(order);
-    await bench.runs.update(order.id, { startedAt: order.createdAt, finishedAt: order.createdAt + 9_000, ...change });
-    const record = await bench.runs.get(order.id);
+    await harness.runs.open(order);
+    await harness.runs.update(order.id, { startedAt: order.createdAt, finishedAt: order.createdAt + 9_000, ...change });
+    const record = await harness.runs.get(order.id);
     if (record === undefined) throw new Error('not stored');
     return record;
   };
@@ -49,8 +49,8 @@ describe('listings and runs on a terminal', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'docket-listing-'));
     redis = await localRedis({ PATH: process.env.PATH });
-    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
-    ledger = redisLedger(bench.producer, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
+    harness = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+    ledger = redisLedger(harness.producer, { prefix: `${DEFAULT_KEY_PREFIX}:`, ttlDays: RETENTION_DAYS });
     await open('acme/weekly', 9 * MINUTE, { state: 'done' });
     held = await open(`${LONG}/quarterly-compliance-board-pack-emea`, 3 * MINUTE, { state: 'held' });
     const error = {
@@ -79,7 +79,7 @@ describe('listings and runs on a terminal', () => {
       const epoch = await ledger.begin(id, started);
       await ledger.settle(id, epoch ?? 0, state, `${state}: an answer of many words that goes on and on`, started);
     }
-    await redisPauses(bench.producer, { prefix: DEFAULT_KEY_PREFIX }).put({
+    await redisPauses(harness.producer, { prefix: DEFAULT_KEY_PREFIX }).put({
       org: 'acme',
       report: 'weekly',
       who: 'anna',
@@ -90,7 +90,7 @@ describe('listings and runs on a terminal', () => {
     });
   });
   afterAll(async () => {
-    await bench.close();
+    await harness.close();
     await redis.close();
     await rm(folder, { recursive: true, force: true });
   });

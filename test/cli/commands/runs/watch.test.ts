@@ -19,29 +19,29 @@ const result = (state: 'done' | 'held') =>
 
 describe('docket runs watch', () => {
   let redis: LocalRedis;
-  let bench: QueueHarness;
+  let harness: QueueHarness;
   let env: Record<string, string>;
   const workers: RunWorker[] = [];
   beforeAll(async () => {
     redis = await localRedis({ PATH: process.env.PATH });
-    bench = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
+    harness = await openQueueHarness(systemClock, DEFAULT_KEY_PREFIX, silentLog, redis.url);
     env = { REDIS_URL: redis.url };
   });
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
   });
   afterAll(async () => {
-    await bench.close();
+    await harness.close();
     await redis.close();
   });
 
   const start = (execute: Execute): void => {
-    const { worker: connection, prefix, runs: store } = bench;
+    const { worker: connection, prefix, runs: store } = harness;
     workers.push(
       startWorker({ connection, prefix, store, execute, clock: systemClock, log: silentLog, concurrency: 1 }),
     );
   };
-  const opened = async (): Promise<string> => (await bench.trigger(onDemand(reportDefinition()))).record.id;
+  const opened = async (): Promise<string> => (await harness.trigger(onDemand(reportDefinition()))).record.id;
 
   test('prints the progress on stderr and the final record on stdout', async () => {
     const id = await opened();
@@ -77,7 +77,7 @@ describe('docket runs watch', () => {
     const watched = await runCommand(['runs', 'watch', held], { env });
     expect(watched.code).toBe(3);
     const cancelled = await opened();
-    await bench.runs.update(cancelled, { state: 'cancelled' });
+    await harness.runs.update(cancelled, { state: 'cancelled' });
     expect((await runCommand(['runs', 'watch', cancelled], { env })).code).toBe(1);
   });
 
@@ -86,8 +86,8 @@ describe('docket runs watch', () => {
     const { code, stdout } = await runCommand(['runs', 'watch', id, '--timeout', '1s', '--json'], { env });
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'run.unfinished', got: 'a run in state queued' } });
-    expect(await bench.runs.get(id)).toMatchObject({ state: 'queued', cancel: null });
-    await bench.runs.update(id, { state: 'cancelled' });
+    expect(await harness.runs.get(id)).toMatchObject({ state: 'queued', cancel: null });
+    await harness.runs.update(id, { state: 'cancelled' });
   });
 
   test('fails for an unknown run; --wait fails without --queue', async () => {

@@ -6,7 +6,7 @@ import {
   formatDurationLiteral,
   maxAgeSchema,
 } from '../../../../src/definitions/schema/values/durations.ts';
-import { bytesOf, parseSize, sizeSchema } from '../../../../src/definitions/schema/values/primitives.ts';
+import { parseSize, sizeSchema, toBytes } from '../../../../src/definitions/schema/values/primitives.ts';
 import { reportDefinition } from '../../../support/queue-harness.ts';
 
 const duration = durationSchema('a duration', 10, 604_800);
@@ -40,7 +40,7 @@ test.each<[string | number, number]>([
   [' 1000 ', 1000],
   [2000, 2000],
 ])('the size %j is %i bytes', (text, bytes) => {
-  expect(bytesOf(sizeSchema.parse(text))).toBe(bytes);
+  expect(toBytes(sizeSchema.parse(text))).toBe(bytes);
 });
 
 test.each(['101MB', '0', '0KB', '1GB', '1.5MB', '-1', '', 0, 1.5, 100 * 1024 * 1024 + 1])('%j is no size', (text) => {

@@ -4,9 +4,9 @@ import PostalMime, { type Email } from 'postal-mime';
 import { expect, test } from 'vitest';
 import {
   buildEmail,
+  buildMessageId,
   type EmailParts,
   MAX_ATTACHMENT_BYTES,
-  messageIdOf,
 } from '../../../../src/deliver/targets/email/email-message.ts';
 import { cases } from '../../../support/fuzz.ts';
 
@@ -73,7 +73,7 @@ test('a message contains its parts', async () => {
   const mail = await PostalMime.parse((await buildEmail(PARTS)).raw);
   expect(mail).toMatchObject({
     subject: 'Weekly KPIs',
-    messageId: messageIdOf(PARTS.delivery, PARTS.from),
+    messageId: buildMessageId(PARTS.delivery, PARTS.from),
     date: '2026-11-16T07:00:05.000Z',
   });
   expect(mail.attachments[0]).toMatchObject({ filename: 'KPIs – Zürich.xlsx', disposition: 'attachment' });
@@ -158,10 +158,10 @@ test('every line ends with CRLF and has at most 998 bytes', async () => {
 });
 
 test('the Message-ID is stable and unique per delivery', () => {
-  const id = messageIdOf('a', 'reports@docket.example');
+  const id = buildMessageId('a', 'reports@docket.example');
   expect(id).toMatch(/^<[0-9a-f]{40}@docket\.example>$/);
-  expect(messageIdOf('a', 'reports@docket.example')).toBe(id);
-  expect(messageIdOf('b', 'reports@docket.example')).not.toBe(id);
+  expect(buildMessageId('a', 'reports@docket.example')).toBe(id);
+  expect(buildMessageId('b', 'reports@docket.example')).not.toBe(id);
 });
 
 test('attachments above the limit are refused with names and sizes', async () => {

@@ -68,19 +68,19 @@ test('an organization’s mail server does not get the deployment’s token', as
 });
 
 test('a token is requested only when needed, with the secrets in files', async () => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const tokens = createServer();
-  tokens.on('tlsClientError', () => asked.push('tls'));
+  tokens.on('tlsClientError', () => requested.push('tls'));
   await new Promise<void>((resolve) => tokens.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void tokens.close());
   const url = `https://127.0.0.1:${(tokens.address() as AddressInfo).port}/token`;
   const { env } = await deployment({ SMTP_OAUTH2_TOKEN_URL: url });
   const server = await resolveMailServer({}, { config: readConfig(env), env, clock: systemClock });
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
   await expect(server?.options.oauth2?.tokens({ renew: false })).rejects.toMatchObject({
     code: 'deliver.target_failed',
   });
-  expect(asked).toEqual(['tls']);
+  expect(requested).toEqual(['tls']);
 });
 
 test.each<[string, Record<string, string | undefined>, string[]]>([

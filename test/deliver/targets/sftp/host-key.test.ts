@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { fingerprintOf, hostKeyType, parseHostKey } from '../../../../src/deliver/targets/sftp/host-key.ts';
+import { computeFingerprint, hostKeyType, parseHostKey } from '../../../../src/deliver/targets/sftp/host-key.ts';
 
 const field = (bytes: Buffer) => {
   const length = Buffer.alloc(4);
@@ -14,7 +14,7 @@ const BASE64 = KEY.toString('base64');
 const FINGERPRINT = `SHA256:${createHash('sha256').update(KEY).digest('base64').replace('=', '')}`;
 
 test('a fingerprint is read as printed by ssh-keygen, with or without padding', () => {
-  expect(fingerprintOf(KEY)).toBe(FINGERPRINT);
+  expect(computeFingerprint(KEY)).toBe(FINGERPRINT);
   expect(parseHostKey(` ${FINGERPRINT}\n`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
   expect(parseHostKey(`${FINGERPRINT}=`)).toEqual({ fingerprint: FINGERPRINT, type: undefined });
 });

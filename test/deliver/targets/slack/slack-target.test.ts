@@ -265,16 +265,16 @@ test('a reply of 429 with Retry-After stops requests for that long', async () =>
 
 test('looking for shares waits as long as a reply of 429 says, and the receipt names the reply', async () => {
   const { server, once, clock } = await caseOf({ files: true });
-  const asked: number[] = [];
+  const requested: number[] = [];
   server.watch((step) => {
     if (step === 'files.completeUploadExternal')
       server.fail('files.info', { when: 'before', status: 429, headers: { 'retry-after': '25' } });
-    else if (step === 'files.info' && server.posted.length > 0) asked.push(clock.now());
+    else if (step === 'files.info' && server.posted.length > 0) requested.push(clock.now());
     return undefined;
   });
   expect(await once()).toMatchObject({ state: 'unknown', detail: expect.stringContaining('HTTP 429') });
-  expect(asked).toHaveLength(3);
-  expect(asked.map((at) => at - (asked[0] ?? 0))).toEqual([0, 25_000, 50_000]);
+  expect(requested).toHaveLength(3);
+  expect(requested.map((at) => at - (requested[0] ?? 0))).toEqual([0, 25_000, 50_000]);
 });
 
 test('an empty file refuses the delivery before anything is uploaded, and the receipt names the file', async () => {

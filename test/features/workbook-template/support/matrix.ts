@@ -46,8 +46,8 @@ export async function checkTemplates(cases: readonly TemplateCase[], folder: str
   const opened = [...filled].filter(([{ libreoffice }]) => libreoffice !== null);
   const builtOf = ({ libreoffice }: TemplateCase) =>
     libreoffice !== null && 'built' in libreoffice ? [libreoffice.built] : [];
-  const asked = opened.flatMap(([one, to]) => [to, ...builtOf(one)]);
-  const computed = new Map((await recalculate(asked, folder)).map((file, index) => [asked[index], file]));
+  const requested = opened.flatMap(([one, to]) => [to, ...builtOf(one)]);
+  const computed = new Map((await recalculate(requested, folder)).map((file, index) => [requested[index], file]));
   for (const [one, to] of opened) {
     const [file, built] = [computed.get(to), builtOf(one).map((path) => computed.get(path) ?? null)[0]];
     if (built === null) tell(one, ['LibreOffice does not open what its tool has built']);

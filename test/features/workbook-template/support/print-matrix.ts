@@ -105,10 +105,10 @@ function keep(results: MatrixResults): void {
 function sizesOf(list: string | undefined): SizeName[] {
   const all = Object.keys(SIZES) as SizeName[];
   if (list === undefined) return all;
-  const asked = list.split(',');
-  const unknown = asked.filter((size) => !all.some((one) => one === size));
+  const requested = list.split(',');
+  const unknown = requested.filter((size) => !all.some((one) => one === size));
   if (unknown.length > 0) throw new Error(`No such size: ${unknown.join(', ')}; there are ${all.join(', ')}`);
-  return all.filter((size) => asked.includes(size));
+  return all.filter((size) => requested.includes(size));
 }
 
 function tell(what: string): void {

@@ -56,9 +56,9 @@ interface Asked {
   readonly timezone?: string;
 }
 
-async function tableOf(from: string, to: string, asked: Asked = {}): Promise<Table> {
-  const { granularity, comparisons = [], missed = [], now = '2031-01-01T12:00:00Z', timezone = ZONE } = asked;
-  const input = { id: 'queue', metrics: [METRIC], ...(granularity && { granularity }), ...asked.section };
+async function tableOf(from: string, to: string, requested: Asked = {}): Promise<Table> {
+  const { granularity, comparisons = [], missed = [], now = '2031-01-01T12:00:00Z', timezone = ZONE } = requested;
+  const input = { id: 'queue', metrics: [METRIC], ...(granularity && { granularity }), ...requested.section };
   const [section] = definitionOf([input as SectionInput]).sections;
   const period: Period = { from, to, timezone, label: 'then' };
   const table = await readingsTable({
@@ -70,7 +70,7 @@ async function tableOf(from: string, to: string, asked: Asked = {}): Promise<Tab
     readings: {
       settings: { at: '22:30', metrics: [METRIC], by: ['profile.type'] },
       timezone: ZONE,
-      find: asked.find ?? storedBut(missed),
+      find: requested.find ?? storedBut(missed),
     },
     now: Date.parse(now),
   });
@@ -220,8 +220,8 @@ describe('a comparison of readings', () => {
   });
 
   test('treats a day without a reading yet as unfinished, and uses a reading as soon as it is stored', async () => {
-    const asked = { granularity: 'day', comparisons: ['previous_year'], now: '2026-11-14T21:40:00Z' } as const;
-    const table = await tableOf('2026-11-13', '2026-11-15', { ...asked, missed: ['2026-11-15'] });
+    const requested = { granularity: 'day', comparisons: ['previous_year'], now: '2026-11-14T21:40:00Z' } as const;
+    const table = await tableOf('2026-11-13', '2026-11-15', { ...requested, missed: ['2026-11-15'] });
     expect((table.rows as readonly Row[]).map(({ partial }) => partial)).toEqual([false, false, true]);
     expect(compared(table, 'previous_year').map(([value, , reason]) => [value, reason])).toEqual([
       [20261113, undefined],

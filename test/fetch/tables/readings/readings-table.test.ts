@@ -62,8 +62,19 @@ interface Asked {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-async function tableOf(section: Omit<SectionInput, 'id'>, asked: Asked = {}): Promise<{ table: Table; calls: number }> {
-  const { missed = [], period = WEEK, compare, backfill = false, now = NOW, readings = SETTINGS, labels = {} } = asked;
+async function tableOf(
+  section: Omit<SectionInput, 'id'>,
+  requested: Asked = {},
+): Promise<{ table: Table; calls: number }> {
+  const {
+    missed = [],
+    period = WEEK,
+    compare,
+    backfill = false,
+    now = NOW,
+    readings = SETTINGS,
+    labels = {},
+  } = requested;
   const context = fetchingFrom(sandbox.url, keyOf(sandbox, 'acme'), { clock: manualClock(now) });
   catalog = await context.client.catalog('current', context.signal);
   const definition = definitionOf([{ id: 'queue', ...section }], {

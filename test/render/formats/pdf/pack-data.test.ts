@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Dataset } from '../../../../src/fetch/dataset.ts';
 import { zeroBasedScale } from '../../../../src/render/charts/axis-scale.ts';
 import { buildChart } from '../../../../src/render/charts/chart.ts';
-import { ticksOf } from '../../../../src/render/formats/pdf/data/axis-ticks.ts';
+import { buildTicks } from '../../../../src/render/formats/pdf/data/axis-ticks.ts';
 import { chartData } from '../../../../src/render/formats/pdf/data/chart-data.ts';
 import { packData } from '../../../../src/render/formats/pdf/data/pack-data.ts';
 import { samplePackData } from '../../../../src/render/formats/pdf/data/sample-data.ts';
@@ -136,7 +136,7 @@ describe('the positions of a chart', () => {
       const scale = zeroBasedScale(values, { kind: 'ratio' });
       expect(scale.min).toBeLessThanOrEqual(Math.min(0, ...values));
       expect(scale.max).toBeGreaterThanOrEqual(Math.max(0, ...values));
-      const ticks = ticksOf(scale, { kind: 'ratio' }, 'en-GB');
+      const ticks = buildTicks(scale, { kind: 'ratio' }, 'en-GB');
       expect(ticks.length).toBeLessThanOrEqual(8);
       expect(ticks[0]?.at).toBe(0);
       expect(ticks.at(-1)?.at).toBeCloseTo(1);

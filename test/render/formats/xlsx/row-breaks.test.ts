@@ -88,8 +88,8 @@ describe('a table over several pages of columns', () => {
       across: fc.integer({ min: 2, max: 5 }),
     });
     fc.assert(
-      fc.property(arbitrary, (asked) => {
-        const of = { ...asked, headUse: asked.head };
+      fc.property(arbitrary, (requested) => {
+        const of = { ...requested, headUse: requested.head };
         const { first, further, ends } = pagesOf(of);
         // What is above the header fills whole pages, and the rows begin on the one after.
         const flows = of.head >= of.page;

@@ -135,10 +135,10 @@ describe('a board pack', () => {
   });
 
   it('names the run that made a call when it was another run', async () => {
-    const asked = dataset([onboarding]);
+    const requested = dataset([onboarding]);
     const shared = { run: 'fedcba9876543210fedcba9876543210', at: '2026-11-16T06:59:31.000Z' };
-    const calls = asked.calls.map((call) => ({ ...call, saved: true, shared }));
-    const run = texts(cellsOf((await workbook({ ...asked, calls })).book, 'Run'));
+    const calls = requested.calls.map((call) => ({ ...call, saved: true, shared }));
+    const run = texts(cellsOf((await workbook({ ...requested, calls })).book, 'Run'));
     expect(run.filter((text) => text.includes(`asked by run ${shared.run}, answered ${shared.at}`))).toHaveLength(1);
   });
 });

@@ -40,7 +40,7 @@ export const ReviewSections = (props: ReviewSectionsProps) => {
     !view.state.missingComments.includes(id) &&
     commentOn(view, id) === undefined &&
     packCommentsOn(view, id).length === 0 &&
-    draftOf(view, id) === undefined &&
+    findDraft(view, id) === undefined &&
     refused?.values.section !== id;
   // Whether there is nothing to read or write. Only the whole report, which has no figures, can be empty.
   const isEmpty = ({ id }: Commentable): boolean =>
@@ -79,7 +79,7 @@ const commentOn = (view: ReviewView, section: string | null) =>
 const packCommentsOn = (view: ReviewView, section: string | null) =>
   view.state.comments.filter((comment) => comment.section === section && comment.value !== undefined);
 
-const draftOf = (view: ReviewView, section: string | null): CarriedComment | undefined =>
+const findDraft = (view: ReviewView, section: string | null): CarriedComment | undefined =>
   view.drafts.find((draft) => draft.section === section);
 
 const SectionEntry = ({
@@ -93,7 +93,7 @@ const SectionEntry = ({
 }: ReviewSectionsProps & { readonly section: Commentable }) => {
   const { id, title, required, references } = section;
   const comment = commentOn(view, id);
-  const carried = draftOf(view, id);
+  const carried = findDraft(view, id);
   const isMissing = id !== null && view.state.missingComments.includes(id);
   const key = sectionKey(id);
   return (

@@ -94,7 +94,7 @@ function createPieceWriter(
       }
       const { token } = piece;
       const xml = map.changes ? [...mapper.map([token])].join('') : token.raw;
-      if (token.kind === 'open' && token.local === 'col') columnStyles.push(...styleOf(token));
+      if (token.kind === 'open' && token.local === 'col') columnStyles.push(...parseColumnStyle(token));
       if (piece.data === 'start' && token.kind === 'open') yield* startOfData(token, xml);
       else if (piece.data === 'end') yield* endOfData(xml);
       else yield xml;
@@ -104,7 +104,7 @@ function createPieceWriter(
 }
 
 /** The style of empty cells of some columns. */
-function styleOf({ attributes }: XmlOpen): ColumnStyle[] {
+function parseColumnStyle({ attributes }: XmlOpen): ColumnStyle[] {
   const { min, max, style } = attributes;
   return style === undefined ? [] : [{ from: Number(min), to: Number(max), style }];
 }

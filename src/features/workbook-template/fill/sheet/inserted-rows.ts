@@ -76,7 +76,7 @@ function planColumns(
   for (const { column } of last?.cells ?? []) {
     plans.set(column, { letters: columnLetters(column), style: styles.of(column, last), table: -1, offset: 0 });
   }
-  const formulaOf = (cursor: TableCursor, offset: number, style: string): ColumnPlan['formula'] => {
+  const buildFormula = (cursor: TableCursor, offset: number, style: string): ColumnPlan['formula'] => {
     const column = cursor.from + offset;
     const cell = last?.cells.find((each) => each.column === column);
     if (cell?.formula === undefined) {
@@ -96,7 +96,7 @@ function planColumns(
     for (const [offset, bound] of cursor.fill.bound.entries()) {
       const column = cursor.from + offset;
       const style = styles.of(column, last);
-      const formula = bound ? undefined : formulaOf(cursor, offset, style);
+      const formula = bound ? undefined : buildFormula(cursor, offset, style);
       plans.set(column, {
         letters: columnLetters(column),
         style,

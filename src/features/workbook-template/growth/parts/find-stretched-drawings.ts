@@ -5,7 +5,7 @@ import type { TemplateProblem } from '../../template-problem.ts';
 import { type CellRange, formatRange } from '../../workbook/addresses.ts';
 import { bodyRows, type TemplateSheet, type TemplateTable } from '../../workbook/workbook.ts';
 import { isSplitBy } from '../plan-growth.ts';
-import { readPart, rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
+import { readPart, rewriteXml, tokenizePart, type XmlPart } from './rewrite-xml.ts';
 
 /**
  * Charts and pictures beside tables that are sized with their cells. Each inserted row makes them taller.
@@ -36,7 +36,7 @@ interface SizedDrawing {
 function readSized(part: XmlPart): readonly SizedDrawing[] {
   const found: SizedDrawing[] = [];
   let corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: (element, ancestors) => {
       if (element.local.endsWith('Anchor')) corners = { from: { row: 0, column: 0 }, to: { row: 0, column: 0 } };
       const parent = ancestors.at(-1);

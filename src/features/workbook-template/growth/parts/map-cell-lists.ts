@@ -2,11 +2,11 @@ import { type CellRange, formatCell, parseCell, parseRange } from '../../workboo
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
 import { mapRef } from './map-tables.ts';
-import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
+import { rewriteXml, tokenizePart, type XmlPart } from './rewrite-xml.ts';
 
 /** Moves single cells that are mapped to an XML schema. */
 export const mapSingleXmlCells = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: ({ local, attributes }) => {
       const cell = local === 'singleXmlCell' ? parseCell(attributes.r ?? '') : undefined;
       return cell && { r: formatCell(map.cell(sheet, cell)) };
@@ -15,7 +15,7 @@ export const mapSingleXmlCells = (part: XmlPart, sheet: string, map: ReferenceMa
 
 /** Moves the cells that contain parameters of data connections. */
 export const mapConnections = (part: XmlPart, map: ReferenceMap): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: ({ local, attributes }) =>
       local === 'parameter' && attributes.cell ? { cell: mapFormula(attributes.cell, '', map) } : undefined,
   });
@@ -30,7 +30,7 @@ export const mapNamedViews = (
   bound: readonly CellRange[],
   map: ReferenceMap,
 ): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: ({ attributes }) => {
       const range = attributes.ref === undefined ? undefined : parseRange(attributes.ref);
       if (range === undefined || attributes.ref === undefined) return undefined;

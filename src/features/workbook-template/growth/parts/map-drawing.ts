@@ -2,7 +2,7 @@ import type { XmlOpen, XmlToken } from '../../package/xml-tokens.ts';
 import { MAX_ROW } from '../../workbook/addresses.ts';
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
-import { rewriteXml, textOf, tokensOf, type XmlPart } from './rewrite-xml.ts';
+import { joinText, rewriteXml, tokenizePart, type XmlPart } from './rewrite-xml.ts';
 import type { RowHeights } from './row-heights.ts';
 
 /** Attributes that name the cells a shape or a picture shows, by element. */
@@ -33,7 +33,7 @@ export function mapDrawing(part: XmlPart, sheet: string, map: ReferenceMap, heig
     if (moved.row - old.row === shift) return moved;
     return heights === undefined ? { ...old, row: old.row + shift } : lowerCorner(from, old, shift, heights);
   };
-  return rewriteXml(tokensOf(part), {
+  return rewriteXml(tokenizePart(part), {
     attributes: (element) => mapLink(element, sheet, map),
     element: ({ local }, ancestors) => {
       const anchor = ancestors.at(-1);
@@ -57,7 +57,7 @@ export function mapDrawing(part: XmlPart, sheet: string, map: ReferenceMap, heig
 
 /** Moves the references of shapes inside a chart, which have no anchors to cells. */
 export const mapChartShapes = (part: XmlPart, map: ReferenceMap): string | undefined =>
-  rewriteXml(tokensOf(part), { attributes: (element) => mapLink(element, '', map) });
+  rewriteXml(tokenizePart(part), { attributes: (element) => mapLink(element, '', map) });
 
 /**
  * The last row, counted from 1, of drawings that keep their size although rows are inserted between their corners; 0 if
@@ -66,7 +66,7 @@ export const mapChartShapes = (part: XmlPart, map: ReferenceMap): string | undef
 export function lastRowOfKeptSizes(part: XmlPart, sheet: string, map: ReferenceMap): number {
   let last = 0;
   let shift = 0;
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     element: ({ local }, ancestors) => {
       if (ancestors.at(-1)?.attributes.editAs !== 'oneCell' || (local !== 'from' && local !== 'to')) return undefined;
       return (tokens) => {
@@ -94,7 +94,7 @@ function readCorner(tokens: readonly XmlToken[]): Corner {
   const numberIn = (local: string): number => {
     const start = tokens.findIndex((token) => token.kind === 'open' && token.local === local);
     const end = tokens.findIndex((token, place) => place > start && token.kind === 'close');
-    const number = start < 0 ? 0 : Number(textOf(tokens.slice(start, end)));
+    const number = start < 0 ? 0 : Number(joinText(tokens.slice(start, end)));
     return Number.isInteger(number) && number >= 0 ? number : 0;
   };
   return { row: Math.min(numberIn('row'), MAX_ROW - 1), offset: numberIn('rowOff') };

@@ -1,7 +1,7 @@
 import { formatRange, parseRange } from '../../workbook/addresses.ts';
 import type { ReferenceMap } from '../growth.ts';
 import { mapFormula } from '../map-formula.ts';
-import { rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
+import { rewriteXml, tokenizePart, type XmlPart } from './rewrite-xml.ts';
 
 /** Elements with the cells that a table, its filter or its sort order covers. */
 const WITH_RANGE = new Set(['table', 'autoFilter', 'sortState', 'sortCondition']);
@@ -12,7 +12,7 @@ const WITH_FORMULA = new Set(['calculatedColumnFormula', 'totalsRowFormula']);
  * @param bound whether its rows are written. If not, it only moves, even if it ends with a band
  */
 export const mapTable = (part: XmlPart, sheet: string, bound: boolean, map: ReferenceMap): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: ({ local, attributes }) =>
       WITH_RANGE.has(local) && attributes.ref !== undefined
         ? { ref: mapRef(attributes.ref, sheet, bound, map) }
@@ -27,7 +27,7 @@ export const mapTable = (part: XmlPart, sheet: string, bound: boolean, map: Refe
 
 /** Removes the mark that the row below the header is an empty one to type into, because the table now has rows. */
 export const withoutInsertRow = (part: XmlPart): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: (_, ancestors) => (ancestors.length === 0 ? { insertRow: null } : undefined),
   });
 

@@ -10,7 +10,7 @@ export interface XmlPart {
 }
 
 /** @throws DocketError `template.invalid` during iteration, if the part is not well-formed */
-export const tokensOf = ({ name, text }: XmlPart): Iterable<XmlToken> => tokenizeXml(text, name);
+export const tokenizePart = ({ name, text }: XmlPart): Iterable<XmlToken> => tokenizeXml(text, name);
 
 export const readPart = async (template: Pick<TemplatePackage, 'readText'>, name: string): Promise<XmlPart> => ({
   name,
@@ -58,7 +58,7 @@ export function rewriteXml(
       whole.tokens.push(token);
       whole.depth += token.kind === 'open' ? 1 : token.kind === 'close' ? -1 : 0;
       if (whole.depth > 0) continue;
-      put(rawOf(whole.tokens), whole.rewrite(whole.tokens));
+      put(joinRaw(whole.tokens), whole.rewrite(whole.tokens));
       whole = null;
     } else if (token.kind === 'open') {
       text = null;
@@ -91,11 +91,11 @@ export function rewriteXml(
 }
 
 /** The unchanged XML of tokens. */
-export const rawOf = (tokens: readonly XmlToken[]): string => tokens.map(({ raw }) => raw).join('');
+export const joinRaw = (tokens: readonly XmlToken[]): string => tokens.map(({ raw }) => raw).join('');
 
 /** The text content of tokens. */
-export const textOf = (tokens: readonly XmlToken[]): string =>
+export const joinText = (tokens: readonly XmlToken[]): string =>
   tokens.map((token) => (token.kind === 'text' ? token.text : '')).join('');
 
 /** The prefix of an element's name, with its colon. */
-export const prefixOf = ({ name, local }: XmlOpen): string => name.slice(0, name.length - local.length);
+export const getPrefix = ({ name, local }: XmlOpen): string => name.slice(0, name.length - local.length);

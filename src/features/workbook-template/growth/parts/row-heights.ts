@@ -36,7 +36,7 @@ export async function readRowHeights(
         if (token.local === 'sheetFormatPr') usual = toEmu(token.attributes.defaultRowHeight) ?? usual;
         if (token.local !== 'row') continue;
         row = token.attributes.r === undefined ? row + 1 : Number(token.attributes.r);
-        const height = heightOf(token);
+        const height = parseHeight(token);
         if (height !== undefined && row <= until) heights.set(row, height);
       }
       if (row > until) break;
@@ -48,7 +48,7 @@ export async function readRowHeights(
   return { before, after: (of) => before(templateRow(bands, of)) };
 }
 
-const heightOf = ({ attributes: { ht, hidden } }: XmlOpen): number | undefined =>
+const parseHeight = ({ attributes: { ht, hidden } }: XmlOpen): number | undefined =>
   hidden === '1' || hidden === 'true' ? 0 : toEmu(ht);
 
 function toEmu(points: string | undefined): number | undefined {

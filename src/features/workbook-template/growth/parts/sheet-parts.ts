@@ -9,7 +9,7 @@ import { mapNamedViews, mapSingleXmlCells } from './map-cell-lists.ts';
 import { lastRowOfKeptSizes, mapDrawing } from './map-drawing.ts';
 import { mapTable } from './map-tables.ts';
 import { mapVml } from './map-vml.ts';
-import { readPart, rewriteXml, tokensOf, type XmlPart } from './rewrite-xml.ts';
+import { readPart, rewriteXml, tokenizePart, type XmlPart } from './rewrite-xml.ts';
 import { readRowHeights } from './row-heights.ts';
 
 export interface SheetSources {
@@ -81,7 +81,7 @@ const FORMULAS = ['fmlaLink', 'fmlaRange', 'fmlaTxbx', 'fmlaGroup'];
 
 /** Moves the cells that a form control reads and writes. For a list, a single cell is a table of one row. */
 export const mapControl = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: ({ local, attributes }) => {
       if (local !== 'formControlPr') return undefined;
       const changes: Record<string, string> = {};
@@ -100,7 +100,7 @@ export const mapControl = (part: XmlPart, sheet: string, map: ReferenceMap): str
  * @param sheet of the drawing
  */
 const mapLinks = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: ({ local, attributes }) => {
       const target = attributes.Target;
       if (local !== 'Relationship' || !target?.startsWith('#')) return undefined;
@@ -124,7 +124,7 @@ const COMMENTS = new Set(['comment', 'threadedComment']);
 /** The cells of a part with comments or threaded comments. */
 function commentedCells(part: XmlPart): string[] {
   const cells: string[] = [];
-  for (const token of tokensOf(part)) {
+  for (const token of tokenizePart(part)) {
     if (token.kind === 'open' && COMMENTS.has(token.local) && token.attributes.ref) cells.push(token.attributes.ref);
   }
   return cells;
@@ -152,7 +152,7 @@ export function moveComments(
 
 /** Moves the comments of a part with comments or threaded comments. */
 export const mapComments = (part: XmlPart, moved: ReadonlyMap<string, string | null>): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     element: ({ local, attributes }) =>
       COMMENTS.has(local) && moved.get(attributes.ref ?? '') === null ? () => '' : undefined,
     attributes: ({ local, attributes }) => {

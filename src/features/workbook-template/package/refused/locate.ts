@@ -25,7 +25,7 @@ export async function sheetsOfParts(
 }
 
 /** The top left cell of the picture or shape in a drawing that uses a relationship; undefined if there is none. */
-export async function anchorOf(pack: TemplatePackage, drawing: string, id: string): Promise<string | undefined> {
+export async function findAnchor(pack: TemplatePackage, drawing: string, id: string): Promise<string | undefined> {
   const from: { row?: number; col?: number } = {};
   let inFrom = false;
   let reading: 'row' | 'col' | undefined;

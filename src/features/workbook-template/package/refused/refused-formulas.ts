@@ -67,13 +67,13 @@ export async function findRefusedFormulas(
         if (token.local === 'c') cell = attributeOf(token, 'r');
         if (token.local === 'sheetData') cell = undefined;
         if (FORMULAS.has(token.local)) formula = '';
-        for (const text of formulasOf(token))
-          problems.push(...problemsOf(text, placeOf(sheet, cell), links, unreported));
+        for (const text of collectFormulas(token))
+          problems.push(...collectProblems(text, buildPlace(sheet, cell), links, unreported));
       } else if (token.kind === 'text' && formula !== undefined) formula += token.text;
       else if (token.kind === 'close') {
         if (token.local === 'c') cell = undefined;
         if (!FORMULAS.has(token.local) || formula === undefined) continue;
-        problems.push(...problemsOf(formula, placeOf(sheet, cell), links, unreported));
+        problems.push(...collectProblems(formula, buildPlace(sheet, cell), links, unreported));
         formula = undefined;
       }
     }
@@ -92,18 +92,18 @@ export const findVmlFormulas = (
   unreported: Set<number>,
 ): readonly TemplateProblem[] =>
   [...text.matchAll(VML_FORMULA)].flatMap(([, formula = '']) =>
-    problemsOf(formula.replaceAll('&apos;', "'"), placeOf(sheet, undefined), links, unreported),
+    collectProblems(formula.replaceAll('&apos;', "'"), buildPlace(sheet, undefined), links, unreported),
   );
 
-const placeOf = (sheet: string | undefined, cell: string | undefined): TemplateProblem['at'] =>
+const buildPlace = (sheet: string | undefined, cell: string | undefined): TemplateProblem['at'] =>
   sheet === undefined ? undefined : { sheet, ...(cell === undefined ? {} : { cell }) };
 
-const formulasOf = ({ local, attributes }: XmlOpen): readonly string[] =>
+const collectFormulas = ({ local, attributes }: XmlOpen): readonly string[] =>
   Object.entries(attributes)
     .filter(([name]) => FORMULA_ATTRIBUTES.has(name) || (local === 'cfvo' && name === 'val'))
     .map(([, value]) => value);
 
-function problemsOf(
+function collectProblems(
   formula: string,
   at: TemplateProblem['at'],
   links: readonly ExternalLink[],
@@ -114,7 +114,7 @@ function problemsOf(
     const prefix = quoted?.replaceAll("''", "'") ?? bracketed;
     if (prefix === undefined || !NO_SHEET.test(prefix)) continue;
     const [, digits] = /^\[(\d+)\]/.exec(prefix) ?? [];
-    if (digits === undefined) problems.push(linkProblem(`a link to ${clipText(fileOf(prefix))}`, at));
+    if (digits === undefined) problems.push(linkProblem(`a link to ${clipText(toFilePath(prefix))}`, at));
     const link = links.find(({ number }) => number === Number(digits));
     // A link that several formulas use is reported once, at the first.
     if (link !== undefined && unreported.delete(link.number)) problems.push(linkProblem(link.what, at));
@@ -136,7 +136,7 @@ function problemsOf(
 }
 
 /** `\\\\host\\[x.xlsx]S` → `\\\\host\\x.xlsx`. */
-const fileOf = (prefix: string): string => prefix.replace(/\].*$/s, '').replaceAll('[', '');
+const toFilePath = (prefix: string): string => prefix.replace(/\].*$/s, '').replaceAll('[', '');
 
 /** A formula without texts, quoted sheet names, and table columns. */
 function withoutTexts(formula: string): string {

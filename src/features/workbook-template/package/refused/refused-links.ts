@@ -3,7 +3,7 @@ import { clipText } from '../invalid-template.ts';
 import { relationshipKind } from '../relationships.ts';
 import type { TemplatePackage } from '../template-package.ts';
 import { tokenizeXml } from '../tokenize-xml.ts';
-import { attributeOf, prefixedAttributeOf } from '../xml-tokens.ts';
+import { attributeOf, findPrefixedAttribute } from '../xml-tokens.ts';
 
 /** A link to another workbook, a DDE server or an OLE object. `number` is its number in formulas: `[1]Sheet1!A1`. */
 export interface ExternalLink {
@@ -20,7 +20,8 @@ export async function readExternalLinks(pack: TemplatePackage, workbook: string)
   if (relationships.length === 0) return [];
   const ids: string[] = [];
   for (const token of tokenizeXml(await pack.readText(workbook), workbook)) {
-    if (token.kind === 'open' && token.local === 'externalReference') ids.push(prefixedAttributeOf(token, 'id') ?? '');
+    if (token.kind === 'open' && token.local === 'externalReference')
+      ids.push(findPrefixedAttribute(token, 'id') ?? '');
   }
   // Links that the workbook does not list have no number, and come last.
   const place = (id: string): number => (ids.includes(id) ? ids.indexOf(id) : ids.length);

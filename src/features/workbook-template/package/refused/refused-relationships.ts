@@ -3,7 +3,7 @@ import type { TemplateProblem } from '../../template-problem.ts';
 import { clipText, problemOfError } from '../invalid-template.ts';
 import { ownerOfRelationships, relationshipKind } from '../relationships.ts';
 import type { Relationship, TemplatePackage } from '../template-package.ts';
-import { anchorOf } from './locate.ts';
+import { findAnchor } from './locate.ts';
 import type { ExternalLink } from './refused-links.ts';
 
 type Refusal = Omit<TemplateProblem, 'at'>;
@@ -75,7 +75,7 @@ export async function findRefusedRelationships(
     const owner = ownerOfRelationships(part);
     if (owner === undefined || (owner !== null && linkParts.has(owner))) continue;
     const sheet = owner === null ? undefined : sheets.get(owner);
-    for (const { cell, ...refusal } of await refusalsOf(pack, part, owner ?? undefined)) {
+    for (const { cell, ...refusal } of await collectRefusals(pack, part, owner ?? undefined)) {
       problems.push({
         ...refusal,
         ...(sheet === undefined ? {} : { at: { sheet, ...(cell === undefined ? {} : { cell }) } }),
@@ -86,7 +86,7 @@ export async function findRefusedRelationships(
 }
 
 /** @param part the part with the relationships of `owner` */
-async function refusalsOf(
+async function collectRefusals(
   pack: TemplatePackage,
   part: string,
   owner: string | undefined,
@@ -104,16 +104,16 @@ async function refusalsOf(
     const { id } = relationship;
     const refusal = ids.has(id)
       ? damaged('error', `each relationship once in ${clipText(part)}`, `${clipText(id)} twice`)
-      : refusalOf(pack, part, relationship);
+      : findRefusal(pack, part, relationship);
     ids.add(id);
     if (refusal === undefined) continue;
     const inDrawing = owner !== undefined && relationship.external && isDrawing(pack, owner);
-    refusals.push(inDrawing ? { ...refusal, cell: await anchorOf(pack, owner, id) } : refusal);
+    refusals.push(inDrawing ? { ...refusal, cell: await findAnchor(pack, owner, id) } : refusal);
   }
   return refusals;
 }
 
-function refusalOf(pack: TemplatePackage, part: string, relationship: Relationship): Refusal | undefined {
+function findRefusal(pack: TemplatePackage, part: string, relationship: Relationship): Refusal | undefined {
   const kind = relationshipKind(relationship);
   if (relationship.type.includes('/digital-signature/')) {
     return {

@@ -1,6 +1,6 @@
 import type { Catalog, Dimension } from '../../../../contract/catalog.ts';
 import type { ReportResponse } from '../../../../contract/report.ts';
-import { type DurationUnit, durationUnitFor, measureOf } from '../../../../definitions/schema/values/units.ts';
+import { type DurationUnit, durationUnitFor, toMeasure } from '../../../../definitions/schema/values/units.ts';
 import type { Replacement } from '../../../../plan/plan.ts';
 import { type Column, isDuration, type MetricValues, type Table } from '../../../dataset.ts';
 import { iterateRows } from '../../../rows.ts';
@@ -10,7 +10,7 @@ type Figures = Pick<NonNullable<Table['totals']>, 'compare' | 'toDate'> & {
 };
 
 /** The size of a metric's largest figure among current, compared and to-date ones; undefined if it has none. */
-function largestOf({ values, compare, toDate }: Figures, metric: string): number | undefined {
+function findLargest({ values, compare, toDate }: Figures, metric: string): number | undefined {
   const others: readonly (MetricValues | undefined)[] = [
     ...Object.values(compare ?? {}).map((compared) => compared?.values),
     toDate,
@@ -27,17 +27,17 @@ function largestByMeasure(tables: readonly Table[]) {
   const totals = new Map<string, number>();
   const rows = new Map<string, number>();
   const add = (to: Map<string, number>, { name }: Column, size: number | undefined): void => {
-    if (size !== undefined) to.set(measureOf(name), Math.max(size, to.get(measureOf(name)) ?? 0));
+    if (size !== undefined) to.set(toMeasure(name), Math.max(size, to.get(toMeasure(name)) ?? 0));
   };
   for (const table of tables) {
     const durations = table.columns.filter(isDuration);
     if (durations.length === 0) continue;
     const total = table.totals;
-    if (total !== undefined) for (const column of durations) add(totals, column, largestOf(total, column.name));
+    if (total !== undefined) for (const column of durations) add(totals, column, findLargest(total, column.name));
     // The only row of a section without buckets and groups is its total.
     const single = table.columns.every(({ kind }) => kind === 'metric');
     for (const row of iterateRows(table.rows)) {
-      for (const column of durations) add(single ? totals : rows, column, largestOf(row, column.name));
+      for (const column of durations) add(single ? totals : rows, column, findLargest(row, column.name));
     }
   }
   return { totals, rows };
@@ -53,16 +53,18 @@ export function withDisplayUnits(
   units: ReadonlyMap<string, DurationUnit> = new Map(),
 ): readonly Table[] {
   if (!tables.some(({ columns }) => columns.some(isDuration))) return tables;
-  const asked = new Map([...units].map(([metric, unit]) => [measureOf(metric), unit]));
+  const ownUnits = new Map([...units].map(([metric, unit]) => [toMeasure(metric), unit]));
   const largest = largestByMeasure(tables);
-  const unitOf = (metric: string): DurationUnit => {
-    const measure = measureOf(metric);
+  const selectUnit = (metric: string): DurationUnit => {
+    const measure = toMeasure(metric);
     const size = largest.totals.get(measure) ?? largest.rows.get(measure);
-    return asked.get(measure) ?? (size === undefined ? 'hours' : durationUnitFor(size));
+    return ownUnits.get(measure) ?? (size === undefined ? 'hours' : durationUnitFor(size));
   };
   return tables.map((table) => ({
     ...table,
-    columns: table.columns.map((column) => (isDuration(column) ? { ...column, shownIn: unitOf(column.name) } : column)),
+    columns: table.columns.map((column) =>
+      isDuration(column) ? { ...column, shownIn: selectUnit(column.name) } : column,
+    ),
   }));
 }
 

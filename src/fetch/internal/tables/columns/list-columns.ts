@@ -23,7 +23,7 @@ export interface ListNames {
 }
 
 /** The dimension of a list's field: `review_status` of `profiles` is `profile.review_status`. */
-const dimensionOf = (list: ListCall['list'], field: string): string => `${list.replace(/s$/, '')}.${field}`;
+const toDimensionId = (list: ListCall['list'], field: string): string => `${list.replace(/s$/, '')}.${field}`;
 
 /** These fields name a record, so a value that equals a code is not a code. */
 const RECORD_NAMES: ReadonlySet<string> = new Set(['id', 'name']);
@@ -42,9 +42,9 @@ export function listColumnCollector(
     if (typeof value !== 'string' || !names.has(value) || RECORD_NAMES.has(field)) return;
     named.set(field, (named.get(field) ?? new Set()).add(value));
   };
-  const valuesOf = (field: string): Column['values'] => {
+  const collectValues = (field: string): Column['values'] => {
     if (RECORD_NAMES.has(field)) return undefined;
-    const listed = dimensions.get(dimensionOf(list, field))?.values ?? [];
+    const listed = dimensions.get(toDimensionId(list, field))?.values ?? [];
     const known = new Set(listed.map(({ value }) => value));
     const more = [...(named.get(field) ?? [])].filter((code) => !known.has(code));
     const values = [
@@ -65,16 +65,16 @@ export function listColumnCollector(
         values[name] = value;
         collectCode(name, value);
         const seen = kinds.get(name) ?? new Set();
-        kinds.set(name, value === null ? seen : seen.add(kindOf(value)));
+        kinds.set(name, value === null ? seen : seen.add(classifyValue(value)));
       }
       return values;
     },
     columns: () => {
       const fields = new Set(['id', ...(kinds.has('name') ? ['name'] : []), ...kinds.keys()]);
       return [...fields].map((name): Column => {
-        const label = names.get(name) ?? names.get(dimensionOf(list, name)) ?? labelOf(name);
-        const values = valuesOf(name);
-        const type = typeOf(kinds.get(name) ?? new Set());
+        const label = names.get(name) ?? names.get(toDimensionId(list, name)) ?? formatLabel(name);
+        const values = collectValues(name);
+        const type = findCommonType(kinds.get(name) ?? new Set());
         return { name, label, kind: 'field', type, unit: null, ...(values === undefined ? {} : { values }) };
       });
     },
@@ -91,18 +91,18 @@ const notANumber = (name: string, id: ListRecord['id']) =>
 const isValue = (value: unknown): value is Value =>
   value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
-const kindOf = (value: string | number | boolean): string =>
+const classifyValue = (value: string | number | boolean): string =>
   typeof value === 'number' ? (Number.isInteger(value) ? 'integer' : 'number') : typeof value;
 
 /** The common type of all values; `string` if they differ. */
-function typeOf(kinds: ReadonlySet<string>): string {
+function findCommonType(kinds: ReadonlySet<string>): string {
   if (kinds.size === 2 && kinds.has('integer') && kinds.has('number')) return 'number';
   const [only] = kinds;
   return kinds.size === 1 && only !== undefined ? only : 'string';
 }
 
 /** `created_at` → `Created at`. */
-function labelOf(name: string): string {
+function formatLabel(name: string): string {
   if (name === 'id') return 'ID';
   const words = name.replaceAll('_', ' ').trim();
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;

@@ -12,15 +12,15 @@ const BUCKET_LABELS = { day: 'Day', week: 'Week', month: 'Month' } as const sati
  * The section's bucket, dimensions and metrics, described by the catalog. The response describes only the bucket and
  * metrics that the catalog lacks, and never with the label of another column.
  */
-export function columnsOf(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
+export function buildColumns(section: Section, response: Pick<ReportResponse, 'columns'>, catalog: Catalog): Column[] {
   const described = new Map(response.columns.map((column) => [column.name, column]));
   const isOthers = (name: string, label: string): boolean =>
     [...catalog.metrics, ...catalog.dimensions].some((each) => each.id !== name && each.label === label);
-  const labelOf = (name: string, otherwise: string = name): string => {
+  const selectLabel = (name: string, otherwise: string = name): string => {
     const label = described.get(name)?.label;
     return label !== undefined && isReadableLabel(label) && !isOthers(name, label) ? label : otherwise;
   };
-  const typeOf = (name: string, kind: 'dimension' | 'metric'): string | undefined => {
+  const findType = (name: string, kind: 'dimension' | 'metric'): string | undefined => {
     const type = described.get(name)?.type;
     return type === undefined || excludesKind(kind, type) ? undefined : type;
   };
@@ -30,7 +30,7 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
       : [
           {
             name: 'bucket',
-            label: labelOf('bucket', BUCKET_LABELS[section.granularity]),
+            label: selectLabel('bucket', BUCKET_LABELS[section.granularity]),
             kind: 'time',
             type: 'date',
             unit: null,
@@ -40,9 +40,9 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
     const known = catalog.dimensions.find((dimension) => dimension.id === id);
     return {
       name: id,
-      label: known?.label ?? labelOf(id),
+      label: known?.label ?? selectLabel(id),
       kind: 'dimension',
-      type: typeOf(id, 'dimension') ?? known?.type ?? 'enum',
+      type: findType(id, 'dimension') ?? known?.type ?? 'enum',
       unit: null,
       ...(known === undefined
         ? {}
@@ -56,9 +56,9 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
     const known = catalog.metrics.find((metric) => metric.id === id);
     return {
       name: id,
-      label: known?.label ?? labelOf(id),
+      label: known?.label ?? selectLabel(id),
       kind: 'metric',
-      type: typeOf(id, 'metric') ?? known?.type ?? 'number',
+      type: findType(id, 'metric') ?? known?.type ?? 'number',
       unit: described.get(id)?.unit ?? known?.unit ?? null,
       ...(known === undefined
         ? {}
@@ -77,7 +77,7 @@ export function columnsOf(section: Section, response: Pick<ReportResponse, 'colu
 }
 
 /** The section's filters with the catalog's labels, e.g. Risk is High or Severe. */
-export function filtersOf(section: Section, catalog: Catalog): FilterDescription[] {
+export function describeFilters(section: Section, catalog: Catalog): FilterDescription[] {
   return (section.filters ?? []).map(({ dimension: id, op, values }) => {
     const dimension = catalog.dimensions.find((candidate) => candidate.id === id);
     const label = dimension?.label ?? id;

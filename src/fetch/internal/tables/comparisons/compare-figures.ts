@@ -1,15 +1,15 @@
 import type { Catalog, Metric } from '../../../../contract/catalog.ts';
 import type { Granularity, ReportRequest, ReportResponse, ReportRow } from '../../../../contract/report.ts';
 import type { ComparisonKind } from '../../../../definitions/schema/comparison.ts';
-import { type Bucket, bucketsOf, type DateRange, previousPeriod, sameDays } from '../../../../plan/buckets.ts';
+import { type Bucket, buildBuckets, type DateRange, previousPeriod, sameDays } from '../../../../plan/buckets.ts';
 import {
   type ComparisonContext,
   compareTotals,
   differentLengths,
-  partnerOf,
+  findPartner,
+  findRowMismatch,
+  type NotComparableReason,
   type TotalsComparison,
-  type UnlikeReason,
-  unlikeRow,
   yearBefore,
 } from '../../../../plan/like-for-like.ts';
 import { requestRange } from '../../../../plan/requests/partition.ts';
@@ -37,7 +37,7 @@ export interface TableComparer {
   /** The first of the compared days. A metric's data may begin later. */
   readonly from: string | undefined;
   /** Whether totals, and rows without a bucket, can be compared. */
-  readonly likeness: TotalsComparison;
+  readonly totalsComparison: TotalsComparison;
   /** The number of days in the range and in the compared range, if they differ. */
   readonly days: readonly [number, number] | null;
   readonly ofRow: (row: ReportRow) => ComparedFigures | undefined;
@@ -45,7 +45,10 @@ export interface TableComparer {
 }
 
 /** The days that a table covers; undefined for current counts. */
-export function rangeOf({ request, response }: Pick<CompareInput, 'request' | 'response'>): DateRange | undefined {
+export function findCoveredRange({
+  request,
+  response,
+}: Pick<CompareInput, 'request' | 'response'>): DateRange | undefined {
   if (request.time?.from === undefined) return undefined;
   const range = response.meta.range ?? requestRange(request);
   return range === undefined ? undefined : { from: range.from, to: range.to };
@@ -53,7 +56,7 @@ export function rangeOf({ request, response }: Pick<CompareInput, 'request' | 'r
 
 /** Creates the comparer of a table for one kind of comparison. */
 export function tableComparer(kind: ComparisonKind, input: CompareInput): TableComparer {
-  const range = rangeOf(input);
+  const range = findCoveredRange(input);
   if (kind === 'previous_period') return previousPeriodComparer(input, range);
   const before = yearBeforeInComparison(input.request, input.context.calendar ?? {});
   if (before === undefined) return previousYearComparer(input, range);
@@ -64,7 +67,7 @@ export function tableComparer(kind: ComparisonKind, input: CompareInput): TableC
   return { ...previous, comparison: { ...previous.comparison, kind } };
 }
 
-function likenessOf(
+function compareRanges(
   range: DateRange | undefined,
   partner: DateRange | undefined,
   { context, running }: CompareInput,
@@ -89,9 +92,9 @@ function bucketMatcher(
   context: ComparisonContext,
 ): (label: string | null | undefined) => MatchedBucket {
   const matched = new Map(
-    bucketsOf(range, granularity).map((bucket, index) => {
+    buildBuckets(range, granularity).map((bucket, index) => {
       const partner = partnerOf(bucket, index);
-      return [bucket.label, { partner, unlike: unlikeRow(bucket, partner, granularity, context) }] as const;
+      return [bucket.label, { partner, unlike: findRowMismatch(bucket, partner, granularity, context) }] as const;
     }),
   );
   return (label) => matched.get(label ?? '') ?? NO_PARTNER;
@@ -106,8 +109,8 @@ function previousPeriodComparer(input: CompareInput, range: DateRange | undefine
   const days = reported ?? (range === undefined ? undefined : previousPeriod(range));
   const names = metrics.map(({ id }) => id);
   const granularity = request.time?.granularity;
-  const likeness = likenessOf(range, days, input);
-  const previous = days === undefined || granularity === undefined ? [] : bucketsOf(days, granularity);
+  const totalsComparison = compareRanges(range, days, input);
+  const previous = days === undefined || granularity === undefined ? [] : buildBuckets(days, granularity);
   const match =
     range === undefined || granularity === undefined
       ? undefined
@@ -117,11 +120,11 @@ function previousPeriodComparer(input: CompareInput, range: DateRange | undefine
     return from === undefined ? picked : withoutValuesBeforeData(picked, from, metrics);
   };
   const whole = (values: Readonly<Record<string, unknown>>): ComparedFigures =>
-    comparedTotals(valuesFrom(values, days?.from), likeness);
+    comparedTotals(valuesFrom(values, days?.from), totalsComparison);
   return {
     comparison: { kind: 'previous_period', range: reported },
     from: days?.from,
-    likeness,
+    totalsComparison,
     days: differentLengths(range, days),
     ofRow: ({ bucket, partial, compare }) => {
       if (compare == null) return undefined;
@@ -141,7 +144,7 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
   const granularity = request.time?.granularity;
   const names = metrics.map(({ id }) => id);
   const find = (of: PartnerAnswer['of']) => partners.find((one) => one.kind === 'previous_year' && one.of === of);
-  const expected = range === undefined ? undefined : partnerOf(range, 'previous_year', context.calendar);
+  const expected = range === undefined ? undefined : findPartner(range, 'previous_year', context.calendar);
   // A service may answer for other days. Buckets are matched by their labels, but totals only with the exact year
   // before.
   const ofYear = (partner: PartnerAnswer | undefined) =>
@@ -151,11 +154,11 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
   const whole = ofTotals ?? (granularity === undefined ? ofRows : undefined);
   const days = whole === undefined ? null : partnerRange(whole);
   const rowDays = ofRows === undefined ? null : partnerRange(ofRows);
-  const likeness = likenessOf(range, days ?? undefined, input);
+  const totalsComparison = compareRanges(range, days ?? undefined, input);
   const partnerBuckets = new Map(
     rowDays === null || granularity === undefined
       ? []
-      : bucketsOf(rowDays, granularity).map((bucket) => [bucket.label, bucket]),
+      : buildBuckets(rowDays, granularity).map((bucket) => [bucket.label, bucket]),
   );
   const match =
     range === undefined || granularity === undefined
@@ -170,7 +173,7 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
   const totalFigures = (): ComparedFigures =>
     comparedTotals(
       days === null ? {} : withoutValuesBeforeData(pickMetrics(totals, names), days.from, metrics),
-      likeness,
+      totalsComparison,
     );
   const lookUp = ofRows === undefined ? undefined : partnerRows(ofRows, catalog);
   return {
@@ -180,14 +183,17 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
       ...(granularity === undefined || sameDays(days, rowDays) ? {} : { rows: rowDays }),
     },
     from: [days?.from, rowDays?.from].filter((day) => day !== undefined).sort()[0],
-    likeness,
+    totalsComparison,
     days: differentLengths(range, days ?? undefined),
     ofRow: (row) => {
       if (match === undefined) {
         // A single row is the total.
         if (find('rows') === undefined) return totalFigures();
         if (lookUp === undefined || rowDays === null) return { values: {}, unlike: 'no_partner' };
-        return comparedTotals(withoutValuesBeforeData(lookUp(row, undefined, names), rowDays.from, metrics), likeness);
+        return comparedTotals(
+          withoutValuesBeforeData(lookUp(row, undefined, names), rowDays.from, metrics),
+          totalsComparison,
+        );
       }
       const { partner, unlike } = match(row.bucket);
       const values =
@@ -200,17 +206,17 @@ function previousYearComparer(input: CompareInput, range: DateRange | undefined)
   };
 }
 
-export const comparedFigures = (values: MetricValues, unlike: UnlikeReason | undefined): ComparedFigures => ({
+export const comparedFigures = (values: MetricValues, unlike: NotComparableReason | undefined): ComparedFigures => ({
   values,
   ...(unlike === undefined ? {} : { unlike }),
 });
 
 /** The compared figures of totals, and of rows without a bucket. */
-export const comparedTotals = (values: MetricValues, likeness: TotalsComparison): ComparedFigures =>
-  comparedFigures(values, likeness.compared ? undefined : likeness.unlike);
+export const comparedTotals = (values: MetricValues, totalsComparison: TotalsComparison): ComparedFigures =>
+  comparedFigures(values, totalsComparison.compared ? undefined : totalsComparison.unlike);
 
 /** The figures of all comparisons; undefined if no comparison has any. */
-export function comparisonsOf<Comparer extends { readonly comparison: { readonly kind: ComparisonKind } }>(
+export function collectComparisons<Comparer extends { readonly comparison: { readonly kind: ComparisonKind } }>(
   comparers: readonly Comparer[],
   figures: (comparer: Comparer) => ComparedFigures | undefined,
 ): Comparisons | undefined {

@@ -1,15 +1,15 @@
 import { isProvisional, type Metric } from '../../../../contract/catalog.ts';
 import type { Granularity } from '../../../../contract/report.ts';
-import type { UnlikeBuckets, UnlikeTotals } from '../../../../i18n/note.ts';
-import { bucketsOf, type DateRange } from '../../../../plan/buckets.ts';
-import { UNLIKE_REASONS } from '../../../../plan/like-for-like.ts';
+import type { NotComparableBuckets, NotComparableTotals } from '../../../../i18n/note.ts';
+import { buildBuckets, type DateRange } from '../../../../plan/buckets.ts';
+import { NOT_COMPARABLE_REASONS } from '../../../../plan/like-for-like.ts';
 import type { Row, Table, TableComparison } from '../../../dataset.ts';
 import type { TableNote } from '../../../notes.ts';
 import { dataStartsAfter } from '../data-start.ts';
 import type { TableComparer } from './compare-figures.ts';
 
 /** What the notes need to know about a comparison of a table. */
-export type NotedComparison = Pick<TableComparer, 'from' | 'likeness' | 'days'> & {
+export type NotedComparison = Pick<TableComparer, 'from' | 'totalsComparison' | 'days'> & {
   readonly comparison: Pick<TableComparison, 'kind'>;
 };
 
@@ -37,7 +37,7 @@ export function comparisonNotes(context: ComparedTable): TableNote[] {
   // If nothing is compared anyway, the reasons of rows do not matter.
   const compares = provisional.length < metrics.length;
   return [
-    ...(compares ? [...unlikeRows(context), ...unlikeTotals(context)] : []),
+    ...(compares ? [...buildRowNotes(context), ...buildTotalNotes(context)] : []),
     ...(provisional.length === 0
       ? []
       : [
@@ -50,9 +50,9 @@ export function comparisonNotes(context: ComparedTable): TableNote[] {
   ];
 }
 
-function unlikeRows({ granularity, range, rows, comparers }: ComparedTable): TableNote[] {
+function buildRowNotes({ granularity, range, rows, comparers }: ComparedTable): TableNote[] {
   if (granularity === undefined || range === undefined) return [];
-  const labels = bucketsOf(range, granularity).map(({ label }) => label);
+  const labels = buildBuckets(range, granularity).map(({ label }) => label);
   const ofKind = ({ comparison: { kind } }: NotedComparison) => {
     const buckets = new Map<string, Set<unknown>>();
     for (const { values, compare } of rows) {
@@ -62,13 +62,13 @@ function unlikeRows({ granularity, range, rows, comparers }: ComparedTable): Tab
     return { kind, buckets };
   };
   const found = comparers.map(ofKind);
-  const reasons = UNLIKE_REASONS.flatMap((reason): UnlikeBuckets[] => {
+  const reasons = NOT_COMPARABLE_REASONS.flatMap((reason): NotComparableBuckets[] => {
     const places = found.flatMap(({ kind, buckets }) => {
-      const unlike = buckets.get(reason);
-      if (unlike === undefined) return [];
-      const first = unlike.has(labels[0]);
-      const last = labels.length > 1 && unlike.has(labels.at(-1));
-      const others = unlike.size > Number(first) + Number(last);
+      const affected = buckets.get(reason);
+      if (affected === undefined) return [];
+      const first = affected.has(labels[0]);
+      const last = labels.length > 1 && affected.has(labels.at(-1));
+      const others = affected.size > Number(first) + Number(last);
       return [{ kind, first, last, others }];
     });
     // Comparisons that affect the same buckets share a part of the sentence.
@@ -89,11 +89,11 @@ function unlikeRows({ granularity, range, rows, comparers }: ComparedTable): Tab
 }
 
 /** Totals that cannot be compared. Rows without a bucket count as totals. */
-function unlikeTotals({ granularity, rows, comparers, hasTotals, ofReadings }: ComparedTable): TableNote[] {
+function buildTotalNotes({ granularity, rows, comparers, hasTotals, ofReadings }: ComparedTable): TableNote[] {
   if (!hasTotals && (granularity !== undefined || rows.length === 0)) return [];
-  const totals = comparers.flatMap(({ comparison: { kind }, likeness, days }): UnlikeTotals[] => {
-    const { compared, unlike: reason = null } = likeness;
-    const lengths = compared ? (likeness.days ?? null) : days;
+  const totals = comparers.flatMap(({ comparison: { kind }, totalsComparison, days }): NotComparableTotals[] => {
+    const { compared, unlike: reason = null } = totalsComparison;
+    const lengths = compared ? (totalsComparison.days ?? null) : days;
     if (compared && reason === null && lengths === null) return [];
     return [{ kind, compared, reason, days: lengths, ...(ofReadings ? { ofReadings } : {}) }];
   });

@@ -1,11 +1,11 @@
-import { type Catalog, zeroOf } from '../../../../contract/catalog.ts';
+import { type Catalog, getZeroValue } from '../../../../contract/catalog.ts';
 import type { ReportResponse, ReportRow } from '../../../../contract/report.ts';
 import type { PartnerPlan } from '../../../../plan/plan.ts';
 import { requestRange } from '../../../../plan/requests/partition.ts';
 import type { CallAnswer } from '../../../answer-checks/checked-answer.ts';
 import { withoutExcluded } from '../../../answer-checks/row-checks.ts';
 import { withRunningRows } from '../../../answer-checks/running-check.ts';
-import { numberOf } from '../../../answer-checks/value-types.ts';
+import { toNumber } from '../../../answer-checks/value-types.ts';
 import type { MetricValues } from '../../../dataset.ts';
 import { withBaseValues } from '../cases.ts';
 import { joinAnswers } from '../join-answers.ts';
@@ -51,7 +51,7 @@ export function pickMetrics(
 ): MetricValues {
   return Object.fromEntries(
     names.flatMap((name) => {
-      const value = numberOf(values?.[name]);
+      const value = toNumber(values?.[name]);
       return value === undefined ? [] : [[name, value]];
     }),
   );
@@ -79,7 +79,7 @@ export function partnerRows(
   const requested = new Set(metrics);
   const rows = new Map(response.rows.map((row) => [groupKey(row.bucket ?? undefined, row, dimensions), row]));
   const groups = new Set(response.rows.map((row) => groupKey(undefined, row, dimensions)));
-  const zeros = new Map(metrics.map((id) => [id, zeroOf(id, catalog)]));
+  const zeros = new Map(metrics.map((id) => [id, getZeroValue(id, catalog)]));
   return (row, bucket, names) => {
     const found = rows.get(groupKey(bucket, row, dimensions));
     if (found !== undefined) return pickMetrics(found, names);

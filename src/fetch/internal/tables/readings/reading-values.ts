@@ -52,7 +52,11 @@ export function groupValues(
 }
 
 /** The groups of all readings, those of the catalog first and in its order. */
-export function groupsOf(dimension: string, days: readonly DayReading[], catalog: Catalog): readonly (string | null)[] {
+export function collectGroups(
+  dimension: string,
+  days: readonly DayReading[],
+  catalog: Catalog,
+): readonly (string | null)[] {
   const present = new Set(days.flatMap(({ groups }) => [...groups.keys()]));
   const known = catalog.dimensions.find(({ id }) => id === dimension)?.values.map(({ value }) => value) ?? [];
   const listed = known.filter((value) => present.has(value) || present.size === 0);

@@ -5,15 +5,15 @@ import type { Period } from '../../../../definitions/periods/period.ts';
 import type { ComparisonKind } from '../../../../definitions/schema/comparison.ts';
 import type { Section } from '../../../../definitions/schema/report-definition.ts';
 import { isAnsweredByReadings, isReadingDue, type ReadingSchedule } from '../../../../plan/answered-sections.ts';
-import { type Bucket, bucketsOf, type DateRange, sameDays } from '../../../../plan/buckets.ts';
+import { type Bucket, buildBuckets, type DateRange, sameDays } from '../../../../plan/buckets.ts';
 import {
   type ComparisonContext,
   compareTotals,
   differentLengths,
-  partnerOf,
+  findPartner,
+  findRowMismatch,
+  type NotComparableReason,
   type TotalsComparison,
-  type UnlikeReason,
-  unlikeRow,
   yearBefore,
   yearBeforeRange,
 } from '../../../../plan/like-for-like.ts';
@@ -21,13 +21,13 @@ import type { Replacement } from '../../../../plan/plan.ts';
 import { type FindReadings, questionId } from '../../../../plan/reading.ts';
 import type { Row, Table, TableComparison, TableReading } from '../../../dataset.ts';
 import type { TableNote } from '../../../notes.ts';
-import { columnsOf } from '../columns/table-columns.ts';
-import { comparedFigures, comparedTotals, comparisonsOf } from '../comparisons/compare-figures.ts';
+import { buildColumns } from '../columns/table-columns.ts';
+import { collectComparisons, comparedFigures, comparedTotals } from '../comparisons/compare-figures.ts';
 import { comparisonNotes, type NotedComparison } from '../comparisons/comparison-notes.ts';
 import { compareRows } from '../row-order.ts';
 import { sectionFields } from '../section-fields.ts';
 import { replacementNotes } from '../table-notes.ts';
-import { type DayReadings, dayReadings, groupsOf, groupValues } from './reading-values.ts';
+import { collectGroups, type DayReadings, dayReadings, groupValues } from './reading-values.ts';
 
 /** The stored readings of an organization. */
 export interface ReadingsSource extends ReadingSchedule {
@@ -61,7 +61,7 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
   const { timezone } = period;
   const metrics = [...new Set(section.metrics ?? [])];
   const range: DateRange = { from: period.from, to: period.to };
-  const buckets = bucketsOf(range, granularity);
+  const buckets = buildBuckets(range, granularity);
 
   // The partners' days are always the same. Only whether they are compared depends on what is stored.
   const partnersIf = (isSettled: (day: string) => boolean): PartnerDays[] =>
@@ -78,12 +78,12 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
   const isSettled = (day: string): boolean => isDue(day) || found.of(day) !== undefined;
   const partners = partnersIf(isSettled);
   const shownReadings = rowDays.flatMap((day) => found.of(day) ?? []);
-  const groups = dimension === null ? [null] : groupsOf(dimension, shownReadings, catalog);
+  const groups = dimension === null ? [null] : collectGroups(dimension, shownReadings, catalog);
 
   const sortable = buckets.flatMap((bucket, index) =>
     groups.map((group, rank) => {
-      const compare = comparisonsOf(partners, ({ buckets: others, unlikeRows }) =>
-        comparedFigures(groupValues(found.of(others[index]?.to), group, metrics), unlikeRows[index]),
+      const compare = collectComparisons(partners, ({ buckets: others, rowMismatches }) =>
+        comparedFigures(groupValues(found.of(others[index]?.to), group, metrics), rowMismatches[index]),
       );
       const row: Row = {
         values: {
@@ -103,7 +103,7 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
   const rows = sortable.sort(compareRows(section.order ?? [], ranks)).map(({ table }) => table);
   const shown = section.limit === undefined ? rows : rows.slice(0, section.limit);
   const latest = buckets.flatMap(({ to }) => found.of(to)?.reading.as_of ?? []).at(-1) ?? null;
-  const totals = section.totals ? totalsOf(range, partners, whole, metrics) : undefined;
+  const totals = section.totals ? buildTotals(range, partners, whole, metrics) : undefined;
   const unread = [
     ...new Set([
       ...rowDays.filter((day) => found.of(day) === undefined),
@@ -121,7 +121,7 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
       ...rowReadings(buckets, partners, granularity !== undefined, found),
       ...(totals === undefined ? [] : totalReadings(range, partners, whole)),
     ],
-    columns: columnsOf(section, { columns: [] }, catalog),
+    columns: buildColumns(section, { columns: [] }, catalog),
     rows: shown,
     ...(totals === undefined ? {} : { totals }),
     filters: [],
@@ -144,14 +144,14 @@ export async function readingsTable(input: ReadingsTableInput): Promise<Table | 
 }
 
 /** The counts at the end of the period, from the reading without groups. They are never sums. */
-function totalsOf(
+function buildTotals(
   range: DateRange,
   partners: readonly PartnerDays[],
   whole: DayReadings,
   metrics: readonly string[],
 ): NonNullable<Table['totals']> {
-  const compare = comparisonsOf(partners, ({ comparison, likeness }) =>
-    comparedTotals(groupValues(whole.of(comparison.range?.to), null, metrics), likeness),
+  const compare = collectComparisons(partners, ({ comparison, totalsComparison }) =>
+    comparedTotals(groupValues(whole.of(comparison.range?.to), null, metrics), totalsComparison),
   );
   return {
     values: groupValues(whole.of(range.to), null, metrics),
@@ -179,7 +179,7 @@ function tableReading(
 }
 
 const rowReadings = (
-  buckets: ReturnType<typeof bucketsOf>,
+  buckets: ReturnType<typeof buildBuckets>,
   partners: readonly PartnerDays[],
   hasBuckets: boolean,
   found: DayReadings,
@@ -248,7 +248,7 @@ interface PartnerDays extends NotedComparison {
   readonly comparison: TableComparison;
   /** The partner of each bucket, or of the whole range. */
   readonly buckets: readonly (Bucket | undefined)[];
-  readonly unlikeRows: readonly (UnlikeReason | undefined)[];
+  readonly rowMismatches: readonly (NotComparableReason | undefined)[];
 }
 
 interface PartnerInput {
@@ -265,19 +265,19 @@ function partnerDays(
   kind: ComparisonKind,
   { range, buckets, granularity, timezone, calendar, isSettled }: PartnerInput,
 ): PartnerDays {
-  const days = partnerOf(range, kind, calendar);
+  const days = findPartner(range, kind, calendar);
   // A reading is final before its day has ended, so `isSettled` decides instead of `asOf`.
   const context: ComparisonContext = { timezone, asOf: Number.POSITIVE_INFINITY, calendar };
-  const likeness: TotalsComparison = isSettled(range.to)
+  const totalsComparison: TotalsComparison = isSettled(range.to)
     ? compareTotals(range, days, context)
     : { compared: false, unlike: 'unfinished' };
-  const partner = { likeness, days: differentLengths(range, days), from: days?.from };
+  const partner = { totalsComparison, days: differentLengths(range, days), from: days?.from };
   if (granularity === undefined) {
     const bucket = days === undefined ? undefined : { label: days.from, ...days };
-    const unlike = likeness.compared ? undefined : likeness.unlike;
-    return { ...partner, comparison: { kind, range: days ?? null }, buckets: [bucket], unlikeRows: [unlike] };
+    const unlike = totalsComparison.compared ? undefined : totalsComparison.unlike;
+    return { ...partner, comparison: { kind, range: days ?? null }, buckets: [bucket], rowMismatches: [unlike] };
   }
-  const previous = kind === 'previous_period' && days !== undefined ? bucketsOf(days, granularity) : [];
+  const previous = kind === 'previous_period' && days !== undefined ? buildBuckets(days, granularity) : [];
   const others = buckets.map((bucket, index) =>
     kind === 'previous_period' ? previous[index] : yearBefore(bucket, granularity),
   );
@@ -286,8 +286,8 @@ function partnerDays(
     ...partner,
     comparison: { kind, range: days ?? null, ...(sameDays(rowDays, days) ? {} : { rows: rowDays }) },
     buckets: others,
-    unlikeRows: buckets.map((bucket, index) =>
-      isSettled(bucket.to) ? unlikeRow(bucket, others[index], granularity, context) : 'unfinished',
+    rowMismatches: buckets.map((bucket, index) =>
+      isSettled(bucket.to) ? findRowMismatch(bucket, others[index], granularity, context) : 'unfinished',
     ),
   };
 }

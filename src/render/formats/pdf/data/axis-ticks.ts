@@ -15,7 +15,7 @@ const AXIS_DIGITS = 12;
 export const positionOn = ({ min, max }: Scale, value: number): number => (value - min) / (max - min || 1);
 
 /** The grid lines of a scale, in units of the drawing (hours, not seconds). */
-export function ticksOf(scale: Scale, quantity: Quantity, locale: string): readonly Tick[] {
+export function buildTicks(scale: Scale, quantity: Quantity, locale: string): readonly Tick[] {
   const format = intlNumberFormat(locale, {
     ...(quantity.kind === 'ratio' ? { style: 'percent' as const } : {}),
     maximumSignificantDigits: AXIS_DIGITS,

@@ -7,7 +7,7 @@ import { truncateLabel, truncateLabels } from '../../../charts/label-texts.ts';
 import { sparklineScale } from '../../../charts/sparkline.ts';
 import { formatValue } from '../../../figures/format-value.ts';
 import { rawPerShown } from '../../../figures/quantity.ts';
-import { positionOn, type Tick, ticksOf } from './axis-ticks.ts';
+import { buildTicks, positionOn, type Tick } from './axis-ticks.ts';
 
 /** The most letters of a name in a chart. The table shows the full name. */
 const MAX_NAME_LENGTH = 48;
@@ -82,18 +82,18 @@ function stackedEnds(series: readonly Series[]): readonly { readonly from: numbe
   );
 }
 
-const colourOf = (index: number, previous: boolean): string =>
+const selectColour = (index: number, previous: boolean): string =>
   `#${previous ? PREVIOUS_PERIOD_COLOUR : (SERIES_COLOURS[index % SERIES_COLOURS.length] ?? PREVIOUS_PERIOD_COLOUR)}`;
 
 type Ends = readonly (readonly { readonly from: number; readonly to: number | null }[])[];
 
-function endsOf({ series }: Axis, stacked: boolean): Ends {
+function collectEnds({ series }: Axis, stacked: boolean): Ends {
   return stacked
     ? stackedEnds(series)
     : series.map((each) => shownValues(each).map((value) => ({ from: 0, to: value })));
 }
 
-function scalesOf(chart: Chart, ends: readonly Ends[]): readonly Scale[] {
+function buildScales(chart: Chart, ends: readonly Ends[]): readonly Scale[] {
   const own = axisScales(
     chart,
     chart.axes.map(({ quantity }) => rawPerShown(quantity)),
@@ -116,8 +116,8 @@ export function chartData(chart: Chart, locale: string): ChartData {
           chart.axes.length < 2
         ? 'bar'
         : chart.kind;
-  const ends = chart.axes.map((axis, index) => endsOf(axis, chart.kind === 'stacked_column' && index === 0));
-  const scales = scalesOf(chart, ends);
+  const ends = chart.axes.map((axis, index) => collectEnds(axis, chart.kind === 'stacked_column' && index === 0));
+  const scales = buildScales(chart, ends);
   const names = truncateLabels(
     chart.axes.flatMap((axis) => axis.series.map(({ name }) => name)),
     MAX_NAME_LENGTH,
@@ -130,7 +130,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
       const own = ends[index]?.[nth] ?? [];
       return {
         name: names[position] ?? '',
-        colour: colourOf(position, each.previous),
+        colour: selectColour(position, each.previous),
         // Columns of two units invite readers to compare them, so the second unit is a line.
         mark: kind === 'line' || index > 0 ? 'line' : 'column',
         dashed: each.previous,
@@ -155,7 +155,7 @@ export function chartData(chart: Chart, locale: string): ChartData {
         title: truncateLabel(title, MAX_NAME_LENGTH),
         // Lines of rates may begin above zero. Then this is the lower end.
         zero: Math.max(0, positionOn(scale, 0)),
-        ticks: ticksOf(scale, quantity, locale),
+        ticks: buildTicks(scale, quantity, locale),
       };
     }),
     series: kind === 'sparkline' ? [] : series,

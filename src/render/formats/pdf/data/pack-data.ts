@@ -1,7 +1,7 @@
 import { isolateBidi } from '../../../../base/text/bidi.ts';
 import type { Better } from '../../../../definitions/schema/targets.ts';
 import type { Dataset } from '../../../../fetch/dataset.ts';
-import { languageOf, messagesFor, type Words } from '../../../../i18n/messages.ts';
+import { messagesFor, selectLanguage, type Words } from '../../../../i18n/messages.ts';
 import { isBetterMeant } from '../../../figures/better.ts';
 import { formatZonedInstant } from '../../../figures/format-date.ts';
 import type { Pack, PackSection } from '../../../pack/pack.ts';
@@ -138,7 +138,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
   const summarized = pack.sections.find(({ table }) => table.id === summary?.of);
   return {
     locale,
-    language: languageOf(locale),
+    language: selectLanguage(locale),
     region: region ?? null,
     paper: pack.paper,
     organization: pack.organization,
@@ -173,7 +173,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
         unit,
         text: [description, ...notes].filter((text) => text !== '').join(' '),
       })),
-    legend: legendOf(printed, dataset, words),
+    legend: buildLegend(printed, dataset, words),
     made: madeFacts(pack, dataset, options),
     words: {
       headlines: words.status.headlines,
@@ -191,7 +191,7 @@ export function packData(pack: Pack, dataset: PackDataset, options: PackDataOpti
 }
 
 /** Explains the marks, each once. The colours of changes share one sentence for all sections. */
-function legendOf(
+function buildLegend(
   sections: readonly PackSection[],
   dataset: Pick<Dataset, 'targets'>,
   { status }: Words,

@@ -5,7 +5,7 @@ import { type Tone, withArrow } from '../../../figures/change-text.ts';
 import { unitLabel } from '../../../figures/format-value.ts';
 import { type Quantity, rawPerShown } from '../../../figures/quantity.ts';
 import type { Scorecard, ScorecardRow, TrendPanel } from '../../../pack/pack.ts';
-import { positionOn, type Tick, ticksOf } from './axis-ticks.ts';
+import { buildTicks, positionOn, type Tick } from './axis-ticks.ts';
 import { stretched } from './chart-data.ts';
 import { type StatusData, statusData } from './table-data.ts';
 
@@ -175,11 +175,11 @@ const drawnValues = ({ shown, limits, band }: Drawn): number[] =>
 const bandOn = (scale: Scale, { band }: Drawn): PanelData['band'] =>
   band === undefined ? null : { ...band, low: positionOn(scale, band.low), high: positionOn(scale, band.high) };
 
-function lineOf(drawn: Drawn, quantity: Quantity, locale: string): PanelData['line'] {
+function buildLine(drawn: Drawn, quantity: Quantity, locale: string): PanelData['line'] {
   const scale = lineScale(drawnValues(drawn), quantity);
   const at = (value: number | null | undefined) => (value == null ? null : positionOn(scale, value));
   return {
-    ticks: ticksOf(scale, quantity, locale),
+    ticks: buildTicks(scale, quantity, locale),
     points: drawn.shown.map((value, index) => ({ at: at(value), target: at(drawn.limits[index]) })),
     band: bandOn(scale, drawn),
   };
@@ -207,7 +207,7 @@ export function panelData(
     unit: quantity.kind === 'ratio' ? '' : (unitLabel(quantity, words) ?? ''),
     latest: last === undefined ? '' : `${last.text} (${last.label})`,
     alt: description,
-    ticks: ticksOf(scale, quantity, locale),
+    ticks: buildTicks(scale, quantity, locale),
     zero: positionOn(scale, 0),
     points: points.map((point, index) => ({
       label: cutAtWord(point.label, 16),
@@ -217,6 +217,6 @@ export function panelData(
     })),
     target: target === undefined ? '' : words.status.target(target.text),
     band: bandOn(scale, drawn),
-    line: isDrawnAsLine(quantity) ? lineOf(drawn, quantity, locale) : null,
+    line: isDrawnAsLine(quantity) ? buildLine(drawn, quantity, locale) : null,
   };
 }

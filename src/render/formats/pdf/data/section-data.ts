@@ -3,7 +3,7 @@ import { firstRows } from '../../../../fetch/rows.ts';
 import { messagesFor, type Words } from '../../../../i18n/messages.ts';
 import { exceptionsText } from '../../../pack/exceptions.ts';
 import type { ColumnBlock, PackSection, SectionOf } from '../../../pack/pack.ts';
-import { askedLines } from '../../../pack/review/asked.ts';
+import { splitRequests } from '../../../pack/review/asked.ts';
 import { type BlockLine, blockLines } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import { totalHeading } from '../../../table-notes.ts';
@@ -203,7 +203,7 @@ const spansData = (spans: readonly CommentSpan[]): SpanData[] =>
 const lineData = ({ marker, spans }: BlockLine): LineData => ({ marker, spans: spansData(spans) });
 
 export function commentData({ heading, blocks }: PackComment, { review }: Pick<Words, 'review'>): CommentData {
-  const { body, decisions, actions } = askedLines(blocks);
+  const { body, decisions, actions } = splitRequests(blocks);
   return {
     heading,
     lines: blockLines(blocks).map(lineData),

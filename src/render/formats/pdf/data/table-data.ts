@@ -49,7 +49,7 @@ const MAX_HEADING_WIDTH = 96;
 const MAX_WORD_WIDTH = 150;
 const MAX_KEY_WIDTH = 260;
 
-const widthOf = (letters: number): number => letters * LETTER_WIDTH + PADDING;
+const estimateWidth = (letters: number): number => letters * LETTER_WIDTH + PADDING;
 
 /** The width in letters: arrows and per cent signs are nearly twice as wide as a digit. */
 const lettersIn = (text: string): number => text.length + 0.8 * (text.match(/[▲▼%]/g)?.length ?? 0);
@@ -62,12 +62,12 @@ interface MeasuredColumn {
   readonly texts: readonly string[];
 }
 
-const sumOf = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);
+const sumWidths = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width, 0);
 
 function wantedWidth({ number, header, texts }: MeasuredColumn, mostOfHeading: number): number {
   const most = number ? MAX_FIGURE_WIDTH : MAX_KEY_WIDTH;
-  const heading = widthOf(Math.max(longestWord(header), Math.min(header.length, number ? 11 : 24)));
-  const cell = widthOf(Math.max(0, ...texts.map(lettersIn)));
+  const heading = estimateWidth(Math.max(longestWord(header), Math.min(header.length, number ? 11 : 24)));
+  const cell = estimateWidth(Math.max(0, ...texts.map(lettersIn)));
   return Math.max(MIN_WIDTH, Math.min(mostOfHeading, heading), Math.min(most, cell));
 }
 
@@ -77,9 +77,9 @@ function wantedWidth({ number, header, texts }: MeasuredColumn, mostOfHeading: n
  */
 export function columnWidths(columns: readonly MeasuredColumn[], pageWidth: number): readonly number[] {
   const whole = columns.map((column) => wantedWidth(column, MAX_WORD_WIDTH));
-  if (sumOf(whole) <= pageWidth) return whole;
+  if (sumWidths(whole) <= pageWidth) return whole;
   const wanted = columns.map((column) => wantedWidth(column, MAX_HEADING_WIDTH));
-  const total = sumOf(wanted);
+  const total = sumWidths(wanted);
   if (total <= pageWidth) return wanted;
   const figures = columns.reduce((sum, { number }, index) => sum + (number ? (wanted[index] ?? 0) : 0), 0);
   const keys = total - figures;
@@ -103,7 +103,7 @@ function withLeastWidths(widths: readonly number[], pageWidth: number): readonly
     Math.max(width, (widths[index - 1] ?? 0) / 4, (widths[index + 1] ?? 0) / 4),
   );
   const widest = raised.indexOf(Math.max(...raised));
-  const over = Math.max(0, sumOf(raised) - pageWidth);
+  const over = Math.max(0, sumWidths(raised) - pageWidth);
   return raised.map((width, index) => (index === widest ? width - over : width));
 }
 
@@ -223,10 +223,10 @@ export function transposedTable(
       columns.map((column, index) => ({ column, name: names[index] ?? column.header })),
     ),
   );
-  const nameOf = (row: Row): string => keys.map((key) => cells.ofRow(key, row).text).join(' · ');
+  const formatRowName = (row: Row): string => keys.map((key) => cells.ofRow(key, row).text).join(' · ');
   const headers = [
     { text: words.pack.scorecard.metric, number: false },
-    ...rows.map((row) => ({ text: keys.length === 0 ? words.pack.value : nameOf(row), number: true })),
+    ...rows.map((row) => ({ text: keys.length === 0 ? words.pack.value : formatRowName(row), number: true })),
     ...(total === undefined ? [] : [{ text: total, number: true }]),
   ];
   return withWidths(

@@ -23,7 +23,7 @@ const withoutRoot = (text) => text.replaceAll(`${ROOT}/`, '').replaceAll(ROOT, '
  * @param {import('@myriaddreamin/typst-ts-node-compiler').NodeError} error
  * @returns {TypstDiagnostic[]}
  */
-function diagnosticsOf(compiler, error) {
+function collectDiagnostics(compiler, error) {
   return compiler
     .fetchDiagnostics(error)
     .filter(({ severity }) => severity === SEVERITY_ERROR)
@@ -73,7 +73,7 @@ function compile({ main, files, fontFiles, fonts, madeAt }) {
   try {
     const compiled = compiler.compile({ mainFilePath: resolve(ROOT, main) });
     const error = compiled.takeError();
-    if (error !== null) return { kind: 'failed', diagnostics: diagnosticsOf(compiler, error) };
+    if (error !== null) return { kind: 'failed', diagnostics: collectDiagnostics(compiler, error) };
     const { result: document } = compiled;
     if (document === null) throw new Error('the compiler gave no document');
     const pdf = compiler.pdf(document, { pdfStandard: PdfStandard.UA_1, creationTimestamp: madeAt });

@@ -160,7 +160,7 @@ interface ProcessUsage {
 export async function processUsage(pid: number): Promise<ProcessUsage | undefined> {
   try {
     if (process.platform === 'win32') return undefined;
-    return process.platform === 'linux' ? await readProc(pid) : await askPs(pid);
+    return process.platform === 'linux' ? await readProc(pid) : await readPs(pid);
   } catch {
     return undefined;
   }
@@ -180,7 +180,7 @@ async function readProc(pid: number): Promise<ProcessUsage | undefined> {
 }
 
 /** The time has the form `[[days-]hours:]minutes:seconds`. */
-async function askPs(pid: number): Promise<ProcessUsage> {
+async function readPs(pid: number): Promise<ProcessUsage> {
   const { stdout } = await run('/bin/ps', ['-o', 'rss=,time=', '-p', String(pid)]);
   const [kilobytes, time = ''] = stdout.trim().split(/\s+/);
   const parts = time.split(/[-:]/).map(Number).reverse();

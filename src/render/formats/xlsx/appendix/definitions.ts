@@ -10,8 +10,8 @@ import { MIN_SCALE, pageAt, scaleForHeight } from '../style/page-layout.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints, totalWidth } from '../style/text-size.ts';
 import {
+  buildFooter,
   FIRST_PRINTED_ROW,
-  footerOf,
   TITLE_POINTS,
   textCell,
   type WorkbookContext,
@@ -45,7 +45,7 @@ function commonNotes(metrics: readonly PackDefinition[]): string[] {
   return first.notes.filter((note) => others.every(({ notes }) => notes.includes(note)));
 }
 
-const definitionOf = (
+const buildDefinition = (
   { column, unit, notes, sections }: PackDefinition,
   common: readonly string[] = [],
 ): Definition => ({
@@ -110,10 +110,10 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
   const isMetric = ({ column }: PackDefinition) => column.kind === 'metric';
   const shown = pack.definitions.filter((each) => isMetric(each) && each.printed);
   const common = commonNotes(shown);
-  const metrics = shown.map((each) => definitionOf(each, common));
+  const metrics = shown.map((each) => buildDefinition(each, common));
   const unprinted = pack.definitions
     .filter((each) => isMetric(each) && !each.printed)
-    .map((each) => definitionOf(each));
+    .map((each) => buildDefinition(each));
   const groups = pack.definitions.filter((each) => !isMetric(each));
   // The widths are as small as paper allows, so that all metrics are on one page if they fit.
   const fixed = NAME_WIDTH + UNIT_WIDTH + KNOW_WIDTH;
@@ -144,7 +144,7 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
     scale,
     printed: true,
     printTitles: { rows: { from: headerRow, to: headerRow } },
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
   });
   await writeSheetHeading(sheet, sheets.definitions, context);
@@ -176,7 +176,7 @@ export async function writeDefinitionsSheet(book: WorkbookFile, context: Workboo
     await sheet.addRow([{ value: texts.groups, style: STYLES.heading, span: PRINTED_COLUMNS }], 20);
     await writeHeader(sheet, [texts.name, texts.description, texts.type, texts.values, texts.id, '', texts.sections]);
     for (const group of groups) {
-      const { name, description: text, others } = definitionOf(group);
+      const { name, description: text, others } = buildDefinition(group);
       const values = (group.column.values ?? []).map(({ label }) => isolateBidi(label)).join(', ');
       const row = { name, description: text, unit: group.column.type, notes: values, others };
       await writeDefinition(sheet, row, printed);

@@ -7,7 +7,7 @@ import { unlistedChanges } from '../../../pack/review/correction.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints } from '../style/text-size.ts';
-import { footerOf, textCell, type WorkbookContext, writeHeader, writeSheetHeading } from '../workbook-context.ts';
+import { buildFooter, textCell, type WorkbookContext, writeHeader, writeSheetHeading } from '../workbook-context.ts';
 
 /** Where a response came from if this attempt did not request it; otherwise empty. */
 function responseSource({ shared, saved }: CallRecord, words: Words['workbook']['run']): string {
@@ -26,7 +26,7 @@ export async function writeRunSheet(book: WorkbookFile, context: WorkbookContext
     widths,
     paper: page.paper,
     printed: false,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
   });
   await writeSheetHeading(sheet, sheets.run, context);

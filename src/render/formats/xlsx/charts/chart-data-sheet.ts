@@ -9,8 +9,8 @@ import { createDataStyles } from '../style/data-styles.ts';
 import { COLOURS, STYLES } from '../style/styles.ts';
 import { textRowPoints } from '../style/text-size.ts';
 import {
+  buildFooter,
   FIRST_PRINTED_ROW,
-  footerOf,
   TITLE_POINTS,
   type WorkbookContext,
   writeSheetHeading,
@@ -37,7 +37,7 @@ export async function writeChartData(
     widths: [CATEGORY_WIDTH, ...Array.from({ length: most }, () => SERIES_WIDTH)],
     paper: page.paper,
     printed: false,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
   });
   const styleOf = createDataStyles(words, locale);
@@ -86,7 +86,7 @@ export async function writeChartsSheet(book: WorkbookFile, context: WorkbookCont
     widths,
     paper: page.paper,
     printed: pack.sections.some(({ chart, printed }) => chart?.place === 'own_sheet' && printed),
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
     tab: COLOURS.accent,
   });

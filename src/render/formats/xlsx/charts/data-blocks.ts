@@ -54,7 +54,7 @@ const chartBlock = ({ chart }: NonNullable<PackSection['chart']>): DataBlock => 
 });
 
 /** All buckets of several series, because a series may lack some. */
-function bucketsOf(series: readonly (readonly { readonly bucket: string; readonly label: string }[])[]) {
+function collectBuckets(series: readonly (readonly { readonly bucket: string; readonly label: string }[])[]) {
   const labels = new Map(series.flat().map(({ bucket, label }) => [bucket, label]));
   return [...labels].sort(([one], [other]) => (one < other ? -1 : 1));
 }
@@ -69,7 +69,7 @@ export function panelBlock(
   names: { readonly target: string; readonly band: string },
   panels: readonly TrendPanel[],
 ) {
-  const buckets = bucketsOf(panels.map(({ points }) => points));
+  const buckets = collectBuckets(panels.map(({ points }) => points));
   return {
     title,
     categoryTitle,
@@ -103,7 +103,7 @@ const rowsWithTrend = ({ groups }: Scorecard): ScorecardRow[] =>
   groups.flatMap(({ rows }) => rows.filter(({ trend }) => trend.length > 0));
 
 function trendBlock(title: string, categoryTitle: string, rows: readonly ScorecardRow[]): DataBlock {
-  const buckets = bucketsOf(rows.map(({ trend }) => trend));
+  const buckets = collectBuckets(rows.map(({ trend }) => trend));
   return {
     title,
     categoryTitle,

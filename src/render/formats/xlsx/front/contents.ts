@@ -7,7 +7,7 @@ import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { sliceTitle } from '../sections/table-sheet.ts';
 import { STYLES } from '../style/styles.ts';
 import { textRowPoints } from '../style/text-size.ts';
-import { footerOf, type WorkbookContext } from '../workbook-context.ts';
+import { buildFooter, type WorkbookContext } from '../workbook-context.ts';
 
 const coverageLabel = (table: Table, { dataset, locale, words }: WorkbookContext): string => {
   const { contents } = words.workbook;
@@ -33,7 +33,7 @@ export async function writeContents(book: WorkbookFile, context: WorkbookContext
     widths: [46, 24, 10, 56],
     paper: page.paper,
     printed: false,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
     position: 1,
   });

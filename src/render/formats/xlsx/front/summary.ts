@@ -12,7 +12,7 @@ import { linesPoints, quietLines, type SheetLine, writeLines } from '../sections
 import { MIN_SCALE, type Page, pageAt, scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS, FONT, STYLES } from '../style/styles.ts';
 import { LINE_POINTS, type LineWidth, measuredLineCount, totalWidth } from '../style/text-size.ts';
-import { footerOf, type WorkbookContext } from '../workbook-context.ts';
+import { buildFooter, type WorkbookContext } from '../workbook-context.ts';
 
 /** Maximum size in pixels. */
 const MAX_LOGO_SIZE = { width: 240, height: 52 };
@@ -166,7 +166,7 @@ export async function writeSummary(book: WorkbookFile, context: WorkbookContext)
     paper: page.paper,
     scale,
     printed: true,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     tab: COLOURS.ink,
     sharedStrings: true,
   });

@@ -1,7 +1,7 @@
 import { type CommentSpan, spansText } from '../../../../definitions/commentary/comment-text.ts';
 import type { Words } from '../../../../i18n/messages.ts';
-import { actionLines, askedLines, decisionLines } from '../../../pack/review/asked.ts';
-import { type BlockLine, partsOf } from '../../../pack/review/block-lines.ts';
+import { actionLines, decisionLines, splitRequests } from '../../../pack/review/asked.ts';
+import { type BlockLine, splitParts } from '../../../pack/review/block-lines.ts';
 import type { PackComment } from '../../../pack/review/review.ts';
 import type { TextRun } from '../package/sheet-rows.ts';
 import { type CellStyle, STYLES } from '../style/styles.ts';
@@ -37,13 +37,13 @@ const PLAIN: NoteStyles = { paragraph: STYLES.text, item: STYLES.textItem };
  * The lines of a comment: one for each paragraph and list item, and more for a very long one. Its requests come last.
  */
 function noteSheetLines({ blocks }: PackComment, styles: NoteStyles, { review }: Words): SheetLine[] {
-  const asked = askedLines(blocks);
+  const requests = splitRequests(blocks);
   const part = (text: string, lines: readonly BlockLine[]): SheetLine[] =>
     lines.length === 0 ? [] : [{ text, style: STYLES.commentHeading }, ...lineRows(lines, styles)];
   return [
-    ...lineRows(asked.body, styles),
-    ...part(review.asked, decisionLines(asked)),
-    ...part(review.actions, actionLines(asked)),
+    ...lineRows(requests.body, styles),
+    ...part(review.asked, decisionLines(requests)),
+    ...part(review.actions, actionLines(requests)),
   ];
 }
 
@@ -51,7 +51,7 @@ const lineRows = (lines: readonly BlockLine[], { paragraph, item }: NoteStyles):
   lines.flatMap(({ marker, spans }) => {
     const text = spansText(spans);
     const wide = textWidth(text) > WIDE_LETTER * text.length;
-    return partsOf(spans, wide ? MAX_ROW_LENGTH.wide : MAX_ROW_LENGTH.usual).map((part, index): SheetLine => {
+    return splitParts(spans, wide ? MAX_ROW_LENGTH.wide : MAX_ROW_LENGTH.usual).map((part, index): SheetLine => {
       const runs: readonly CommentSpan[] = marker === '' || index > 0 ? part : [{ text: `${marker} ` }, ...part];
       return { text: spansText(runs), style: marker === '' ? paragraph : item, runs };
     });

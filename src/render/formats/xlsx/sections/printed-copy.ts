@@ -26,7 +26,7 @@ const LABEL_CHARACTERS = 38;
 const MIN_VALUE_CHARACTERS = 15;
 
 /** Combines adjacent columns until each group is as wide as wanted; undefined if there are too few columns. */
-function spansOf(widths: readonly number[], wanted: readonly number[]): number[] | undefined {
+function combineColumns(widths: readonly number[], wanted: readonly number[]): number[] | undefined {
   let column = 0;
   const spans = wanted.map((characters) => {
     const from = column;
@@ -50,7 +50,7 @@ export function printedCopy(grid: Grid, page: Page): PrintedCopy | undefined {
   // Wide enough for each of its figures in the table.
   const widest = Math.max(0, ...grid.widths.slice(grid.labels));
   const valueCharacters = Math.max(MIN_VALUE_CHARACTERS, Math.min(MAX_VALUE_WIDTH, widest));
-  const spans = spansOf(grid.widths, [LABEL_CHARACTERS, ...columns.map(() => valueCharacters)]);
+  const spans = combineColumns(grid.widths, [LABEL_CHARACTERS, ...columns.map(() => valueCharacters)]);
   if (spans === undefined) return undefined;
   const count = spans.reduce((sum, span) => sum + span, 0);
   const characters = totalWidth(grid.widths.slice(0, count));

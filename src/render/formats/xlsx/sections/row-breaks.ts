@@ -184,14 +184,14 @@ function spreads(
     const end = own[count];
     if (end !== undefined) {
       const { least, unevenness } = end;
-      found.push({ beforeHeader: false, after: breaksOf(steps, count), least, pages, unevenness });
+      found.push({ beforeHeader: false, after: collectBreaks(steps, count), least, pages, unevenness });
     }
   }
   return found;
 }
 
 /** Follows the steps back from the last row. */
-function breaksOf(steps: readonly (readonly (Step | undefined)[])[], count: number): number[] {
+function collectBreaks(steps: readonly (readonly (Step | undefined)[])[], count: number): number[] {
   const after: number[] = [];
   let to = count;
   for (const step of [...steps].reverse()) {

@@ -68,7 +68,7 @@ export const scorecardLabel = ({ label, unit }: ScorecardRow): string =>
 function figureCells(words: Words, locale: string) {
   const styleOf = createDataStyles(words, locale);
   const withTone = createToneStyles();
-  const cellOf = (
+  const buildCell = (
     { value, quantity, few }: PackFigure,
     more: Pick<DataStyle, 'secondary' | 'partial'>,
     rounding?: Rounding,
@@ -86,7 +86,7 @@ function figureCells(words: Words, locale: string) {
     numFmt: withSuffix(style.numFmt ?? '', few),
     font: { ...style.font, color: { argb: COLOURS.quiet } },
   });
-  return { cellOf, withTone };
+  return { cellOf: buildCell, withTone };
 }
 
 /** The decimals of a figure beside its target. */

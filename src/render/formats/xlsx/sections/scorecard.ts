@@ -50,12 +50,12 @@ export function layoutScorecard(
   { words, locale }: Pick<WorkbookContext, 'words' | 'locale'>,
 ): ScorecardLayout {
   const most = pageAt(page, MIN_SCALE).characters;
-  const excessOf = (all: readonly ScorecardColumn[]): number => totalWidth(all.map(({ width }) => width)) - most;
+  const measureExcess = (all: readonly ScorecardColumn[]): number => totalWidth(all.map(({ width }) => width)) - most;
   const roomy = scorecardColumns(scorecard, words, locale, { narrow: false });
-  const columns = excessOf(roomy) > 0 ? scorecardColumns(scorecard, words, locale, { narrow: true }) : roomy;
+  const columns = measureExcess(roomy) > 0 ? scorecardColumns(scorecard, words, locale, { narrow: true }) : roomy;
   const wanted = columns.map(({ width }) => width);
   // Labels wrap, but figures do not.
-  const excess = Math.max(0, excessOf(columns));
+  const excess = Math.max(0, measureExcess(columns));
   const narrow = wanted.map((width, index) => (index === 0 ? Math.max(MIN_LABEL_WIDTH, width - excess) : width));
   const scale = scaleForWidth(totalWidth(narrow), page);
   const left = Math.max(0, page.characters - totalWidth(narrow));

@@ -6,15 +6,15 @@ import type { SheetWriter } from '../package/sheet-writer.ts';
 import type { WorkbookFile } from '../package/workbook-writer.ts';
 import { COLOURS } from '../style/styles.ts';
 import {
+  buildFooter,
   FIRST_PRINTED_ROW,
-  footerOf,
   LINK_POINTS,
   type WorkbookContext,
   writeSheetHeading,
 } from '../workbook-context.ts';
 import type { Grid } from './grid/grid.ts';
 import { headerRows, writeGrid } from './grid/grid-rows.ts';
-import { headingsOf, withPeriodHeadings } from './grid/headings.ts';
+import { buildHeadings, withPeriodHeadings } from './grid/headings.ts';
 import { sectionGrid } from './grid/section-grid.ts';
 import type { PrintedCopy } from './printed-copy.ts';
 import { NO_BREAKS, type RowBreaks } from './row-breaks.ts';
@@ -151,7 +151,7 @@ export async function writeTableSheets(
     dataset,
     table,
     section.columns,
-    headingsOf(section.blocks, words),
+    buildHeadings(section.blocks, words),
     words,
     locale,
     section.cells,
@@ -186,7 +186,7 @@ export async function writeTableSheets(
           copy === undefined
             ? { rows: titleRows, columns: layout.pages.length > 1 ? layout.keys : 0 }
             : { rows: { from: layout.copyRow, to: layout.copyRow + copy.labels - 1 } },
-        footer: footerOf(context),
+        footer: buildFooter(context),
         ...(layout.onePage ? {} : { title: slice.title }),
         sharedStrings: table.rows.length <= MAX_SHARED_ROWS,
         ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),

@@ -9,8 +9,8 @@ import { type Page, pageAt, scaleForHeight } from '../style/page-layout.ts';
 import { COLOURS } from '../style/styles.ts';
 import { totalWidth } from '../style/text-size.ts';
 import {
+  buildFooter,
   FIRST_PRINTED_ROW,
-  footerOf,
   titlePoints,
   type WorkbookContext,
   writeSheetHeading,
@@ -113,7 +113,7 @@ export async function writeTrendSheet(
     // Charts have a least height. The notes below them must nevertheless stay on their page.
     scale: scaleForHeight(around + Math.min(BANDS_PER_PAGE, bands.count) * bands.rows * CHART_ROW_POINTS, page, 100),
     printed: section.printed,
-    footer: footerOf(context),
+    footer: buildFooter(context),
     sharedStrings: true,
     headerRow: FIRST_PRINTED_ROW + above.length + below.length + 3 + bands.count * bands.rows,
     ...(section.warnings.length > 0 ? { tab: COLOURS.warnInk } : {}),

@@ -80,7 +80,7 @@ export const withSuffix = (format: string, suffix: string): string =>
     .join(';');
 
 /** The text that `withSuffix` added; empty if it added none. */
-export const suffixOf = (format: string | undefined): string => /" (\(n [^"]*\))"/.exec(format ?? '')?.[0] ?? '';
+export const findSuffix = (format: string | undefined): string => /" (\(n [^"]*\))"/.exec(format ?? '')?.[0] ?? '';
 
 /** Adds the unit of a change to the cell, for columns whose header cannot name it. */
 export const withUnit = (format: string, quantity: Quantity, { table }: Words): string =>

@@ -62,10 +62,10 @@ function packColumns(
   groups: readonly ColumnSpan[],
   characters: number,
 ): ColumnSpan[] {
-  const widthOf = ({ from, to }: ColumnSpan): number => totalWidth(widths.slice(from, to + 1));
+  const sumWidth = ({ from, to }: ColumnSpan): number => totalWidth(widths.slice(from, to + 1));
   const keyWidth = totalWidth(widths.slice(0, keys));
   const units = groups.flatMap((group) =>
-    keyWidth + widthOf(group) <= characters
+    keyWidth + sumWidth(group) <= characters
       ? [group]
       : Array.from({ length: group.to - group.from + 1 }, (_, index) => ({
           from: group.from + index,
@@ -76,7 +76,7 @@ function packColumns(
   let page: ColumnSpan = { from: 0, to: keys - 1 };
   let used = keyWidth;
   for (const unit of units) {
-    const width = widthOf(unit);
+    const width = sumWidth(unit);
     if (used + width > characters && page.to >= Math.max(page.from, page.from === 0 ? keys : 0)) {
       pages.push(page);
       page = { from: unit.from, to: unit.to };

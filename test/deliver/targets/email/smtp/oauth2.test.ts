@@ -13,13 +13,13 @@ import { TLS } from '../../../../support/tls.ts';
 type Answer = { readonly status: number; readonly body: unknown };
 
 /** A token server that gives these answers and records the requests. */
-async function tokenServer(answer: (asked: number) => Answer) {
-  const asked: URLSearchParams[] = [];
+async function tokenServer(answer: (requested: number) => Answer) {
+  const requested: URLSearchParams[] = [];
   const server = createServer(TLS, async (request, response) => {
     let body = '';
     for await (const part of request.setEncoding('utf8')) body += part;
-    asked.push(new URLSearchParams(body));
-    const { status, body: says } = answer(asked.length);
+    requested.push(new URLSearchParams(body));
+    const { status, body: says } = answer(requested.length);
     response
       .writeHead(status, { 'content-type': 'application/json' })
       .end(typeof says === 'string' ? says : JSON.stringify(says));
@@ -40,7 +40,7 @@ async function tokenServer(answer: (asked: number) => Answer) {
     scope: undefined,
     redactor: createRedactor(),
   };
-  return { asked, client, dispatcher };
+  return { asked: requested, client, dispatcher };
 }
 
 /** A mail server that accepts these tokens. */

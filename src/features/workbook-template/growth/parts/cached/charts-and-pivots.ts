@@ -13,7 +13,7 @@ import type { TemplateWorkbook } from '../../../workbook/workbook.ts';
 import { type GrowthPlan, insertedRows, type ReferenceMap } from '../../growth.ts';
 import { mapFormula } from '../../map-formula.ts';
 import { mapChartShapes } from '../map-drawing.ts';
-import { readPart, rewriteXml, textOf, tokensOf, type XmlPart } from '../rewrite-xml.ts';
+import { joinText, readPart, rewriteXml, tokenizePart, type XmlPart } from '../rewrite-xml.ts';
 import type { Area } from './areas.ts';
 import { type BoundCells, type ChartSources, cachedPoints, possiblyComputed } from './chart-points.ts';
 import { type ChartReference, chartReferences, mapChart } from './map-chart.ts';
@@ -31,7 +31,7 @@ const DIMENSIONS = new Map<string, 'numbers' | 'texts'>([
 /** The references whose points a chart stores. They are often hidden names (`_xlchart.v1.0`). */
 function chartexReferences(part: XmlPart): readonly ChartReference[] {
   const found: ChartReference[] = [];
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     text: (formula, { local }, ancestors) => {
       if (local !== 'f') return undefined;
       const dimension = DIMENSIONS.has(ancestors.at(-1)?.local ?? '');
@@ -43,13 +43,13 @@ function chartexReferences(part: XmlPart): readonly ChartReference[] {
 }
 
 export const mapChartex = (part: XmlPart, sources: ChartSources): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     element: ({ local }, ancestors) => {
       const kind = DIMENSIONS.get(local);
       if (kind === undefined && local !== 'txData') return undefined;
       const single = kind === undefined ? 'cell' : 'body';
       return (tokens) => {
-        const points = cachedPoints(formulaOf(tokens), single, sources);
+        const points = cachedPoints(extractFormula(tokens), single, sources);
         let levels = 0;
         return rewriteXml(
           tokens,
@@ -69,11 +69,11 @@ export const mapChartex = (part: XmlPart, sources: ChartSources): string | undef
     },
   });
 
-function formulaOf(tokens: readonly XmlToken[]): string {
+function extractFormula(tokens: readonly XmlToken[]): string {
   const start = tokens.findIndex((token) => token.kind === 'open' && token.local === 'f');
   if (start < 0) return '';
   const end = tokens.findIndex((token, place) => place > start && token.kind === 'close');
-  return textOf(tokens.slice(start, end)).trim();
+  return joinText(tokens.slice(start, end)).trim();
 }
 
 /** Parts that store values of cells or draw over a chart, by content type. */
@@ -115,7 +115,7 @@ export async function mapChartsAndPivots(
       if (found !== 'computed') areas.push(...found);
       continue;
     }
-    for (const { formula, single } of referencesOf(kind, xml)) {
+    for (const { formula, single } of readReferences(kind, xml)) {
       areas.push(...possiblyComputed(formula, single, { map, nameMap, cells, names }));
       if (kind === 'chartex' && single === 'body') seriesNames.add(formula.toLowerCase());
     }
@@ -131,7 +131,7 @@ export async function mapChartsAndPivots(
   return { changes, seriesNames };
 }
 
-const referencesOf = (kind: 'chart' | 'chartex', part: XmlPart): readonly ChartReference[] =>
+const readReferences = (kind: 'chart' | 'chartex', part: XmlPart): readonly ChartReference[] =>
   kind === 'chart' ? chartReferences(part) : chartexReferences(part);
 
 const MAPPERS = {

@@ -1,6 +1,6 @@
 import type { XmlOpen, XmlToken } from '../../../package/xml-tokens.ts';
 import { mapFormula } from '../../map-formula.ts';
-import { rewriteXml, textOf, tokensOf, type XmlPart } from '../rewrite-xml.ts';
+import { joinText, rewriteXml, tokenizePart, type XmlPart } from '../rewrite-xml.ts';
 import { type ChartSources, cachedPoints } from './chart-points.ts';
 import { type CacheKind, rewriteCache } from './point-cache.ts';
 
@@ -25,12 +25,12 @@ export interface ChartReference {
 /** The references whose points a chart stores. */
 export function chartReferences(part: XmlPart): readonly ChartReference[] {
   const found: ChartReference[] = [];
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     element: (element, ancestors) =>
       !REFERENCES.has(element.local)
         ? undefined
         : (tokens) => {
-            const formula = formulaOf(tokens);
+            const formula = extractFormula(tokens);
             if (formula !== undefined) found.push({ formula, single: singleIn(element, ancestors) });
             return undefined;
           },
@@ -43,13 +43,13 @@ export function chartReferences(part: XmlPart): readonly ChartReference[] {
  * for them.
  */
 export const mapChart = (part: XmlPart, sources: ChartSources): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     element: (element, ancestors) => {
       const reference = REFERENCES.get(element.local);
       if (reference === undefined) return undefined;
       const single = singleIn(element, ancestors);
       return (tokens) => {
-        const formula = formulaOf(tokens);
+        const formula = extractFormula(tokens);
         const points = formula === undefined ? 'keep' : cachedPoints(formula, single, sources);
         return rewriteXml(
           tokens,
@@ -65,14 +65,14 @@ export const mapChart = (part: XmlPart, sources: ChartSources): string | undefin
   });
 
 /** The formula of the reference, or of a series that a filter hides. */
-function formulaOf(tokens: readonly XmlToken[]): string | undefined {
+function extractFormula(tokens: readonly XmlToken[]): string | undefined {
   const at = (local: string, parent?: string): string | undefined => {
     for (const [place, token] of tokens.entries()) {
       if (token.kind !== 'open' || token.local !== local) continue;
       const before = tokens[place - 1];
       if (parent !== undefined && !(before?.kind === 'open' && before.local === parent)) continue;
       const end = tokens.findIndex((other, later) => later > place && other.kind === 'close');
-      return textOf(tokens.slice(place, end)).trim();
+      return joinText(tokens.slice(place, end)).trim();
     }
     return undefined;
   };

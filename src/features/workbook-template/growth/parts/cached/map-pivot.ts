@@ -1,9 +1,9 @@
-import { booleanOf, type XmlOpen } from '../../../package/xml-tokens.ts';
+import { parseBoolean, type XmlOpen } from '../../../package/xml-tokens.ts';
 import { formatRange, parseRange, sameName } from '../../../workbook/addresses.ts';
 import type { TemplateTable } from '../../../workbook/workbook.ts';
 import type { ReferenceMap } from '../../growth.ts';
 import { mapRef } from '../map-tables.ts';
-import { rewriteXml, tokensOf, type XmlPart } from '../rewrite-xml.ts';
+import { rewriteXml, tokenizePart, type XmlPart } from '../rewrite-xml.ts';
 import { type Area, findAreas } from './areas.ts';
 import { type ChartSources, fillArea } from './chart-points.ts';
 
@@ -19,7 +19,7 @@ export function pivotAreas(
   { tables, names }: Pick<PivotSources, 'tables' | 'names'>,
 ): readonly Area[] | 'computed' {
   const areas: Area[] = [];
-  for (const token of tokensOf(part)) {
+  for (const token of tokenizePart(part)) {
     // Everything after this is cached data.
     if (token.kind === 'open' && token.local === 'cacheFields') break;
     if (token.kind !== 'open' || !SOURCES.has(token.local)) continue;
@@ -43,10 +43,10 @@ export function pivotAreas(
  */
 export function mapPivotCache(part: XmlPart, sources: PivotSources): string | undefined {
   const refresh = isStale(pivotAreas(part, sources), sources);
-  return rewriteXml(tokensOf(part), {
+  return rewriteXml(tokenizePart(part), {
     attributes: (open, ancestors) => {
       if (ancestors.length > 0) return SOURCES.has(open.local) ? mapSource(open.attributes, sources.map) : undefined;
-      return refresh && !booleanOf(open, 'refreshOnLoad', false) ? { refreshOnLoad: '1' } : undefined;
+      return refresh && !parseBoolean(open, 'refreshOnLoad', false) ? { refreshOnLoad: '1' } : undefined;
     },
   });
 }
@@ -70,7 +70,7 @@ const isStale = (areas: readonly Area[] | 'computed', sources: PivotSources): bo
 
 /** Updates the place of a pivot table. It moves, but never grows. */
 export const mapPivotTable = (part: XmlPart, sheet: string, map: ReferenceMap): string | undefined =>
-  rewriteXml(tokensOf(part), {
+  rewriteXml(tokenizePart(part), {
     attributes: ({ local, attributes: { ref } }) =>
       local === 'location' && ref !== undefined ? { ref: mapRef(ref, sheet, false, map) } : undefined,
   });

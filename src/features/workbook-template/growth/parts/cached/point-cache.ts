@@ -1,7 +1,7 @@
 import type { CellValue } from '../../../binding/bindings.ts';
 import { changeAttributes, escapeXmlText } from '../../../package/tokenize-xml.ts';
 import type { XmlToken } from '../../../package/xml-tokens.ts';
-import { prefixOf, type RewriteElement, rawOf } from '../rewrite-xml.ts';
+import { getPrefix, joinRaw, type RewriteElement } from '../rewrite-xml.ts';
 import type { CachedPoints } from './chart-points.ts';
 
 /** What a kind of cache stores. */
@@ -16,7 +16,7 @@ export function rewriteCache(kind: CacheKind, points: CachedPoints): RewriteElem
     if (points === 'keep') return undefined;
     const [open] = tokens;
     if (points === 'drop' || open?.kind !== 'open' || open.selfClosing || !fits(kind, points.values)) return '';
-    const prefix = prefixOf(open);
+    const prefix = getPrefix(open);
     const { values, columns } = points;
     const count = kind === 'levels' ? values.length / columns : values.length;
     const body =
@@ -27,9 +27,9 @@ export function rewriteCache(kind: CacheKind, points: CachedPoints): RewriteElem
         : pointsXml(values, prefix);
     return [
       open.raw,
-      childOf(tokens, 'formatCode'),
+      extractChild(tokens, 'formatCode'),
       `<${prefix}ptCount val="${count}"/>${body}`,
-      childOf(tokens, 'extLst'),
+      extractChild(tokens, 'extLst'),
       tokens.at(-1)?.raw,
     ].join('');
   };
@@ -42,7 +42,7 @@ export function rewriteLevel(kind: 'numbers' | 'texts', points: CachedPoints, fi
     const [open] = tokens;
     if (points === 'drop' || open?.kind !== 'open' || open.selfClosing || !first) return '';
     if (points.columns > 1 || !fits(kind, points.values)) return '';
-    const prefix = prefixOf(open);
+    const prefix = getPrefix(open);
     const body = points.values
       .map((value, place) =>
         value === null ? '' : `<${prefix}pt idx="${place}">${escapeXmlText(textOfValue(value))}</${prefix}pt>`,
@@ -74,7 +74,7 @@ const levels = (values: readonly CellValue[], columns: number): CellValue[][] =>
   Array.from({ length: columns }, (_, level) => values.filter((_, place) => place % columns === columns - 1 - level));
 
 /** The XML of an element's child with this name; empty if there is none. */
-function childOf(tokens: readonly XmlToken[], local: string): string {
+function extractChild(tokens: readonly XmlToken[], local: string): string {
   let depth = 0;
   let start = -1;
   for (const [place, token] of tokens.entries()) {
@@ -83,7 +83,7 @@ function childOf(tokens: readonly XmlToken[], local: string): string {
       depth += 1;
     } else if (token.kind === 'close') {
       depth -= 1;
-      if (depth === 1 && start >= 0) return rawOf(tokens.slice(start, place + 1));
+      if (depth === 1 && start >= 0) return joinRaw(tokens.slice(start, place + 1));
     }
   }
   return '';

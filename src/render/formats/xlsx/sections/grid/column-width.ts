@@ -53,7 +53,7 @@ function contentWidth(column: ViewColumn, measured: readonly Row[], { table }: W
  * A width that fits the longest value and the longest word of the heading, between minimum and maximum.
  * @param heading as the column's header cell shows it
  */
-export function widthOf(column: ViewColumn, heading: string, measured: readonly Row[], words: Words): number {
+export function computeWidth(column: ViewColumn, heading: string, measured: readonly Row[], words: Words): number {
   const maxWidth = isFigureColumn(column) ? MAX_VALUE_WIDTH : MAX_LABEL_WIDTH;
   const header =
     heading.length <= SHORT_HEADING

@@ -61,13 +61,13 @@ export function withFewCells(
 ): Grid {
   if (rules.small === undefined || table.columns.every(({ kind }) => kind !== 'metric')) return grid;
   const fewCell = createFewCells(rules, columns, locale);
-  const suffixOf = (view: ViewColumn, row: Row): number =>
+  const measureSuffix = (view: ViewColumn, row: Row): number =>
     fewText(rules, view.source, view.read(row), casesBehind(view, row))?.length ?? 0;
   if (isTransposed(table, columns)) {
     const [row] = firstRows(table.rows, 1);
     const figures = columns.filter(isFigureColumn);
     const metrics = figures.filter(({ role }) => role === 'value');
-    const widest = Math.max(0, ...figures.map((view) => (row === undefined ? 0 : suffixOf(view, row))));
+    const widest = Math.max(0, ...figures.map((view) => (row === undefined ? 0 : measureSuffix(view, row))));
     return {
       ...grid,
       widths: grid.widths.map((width, index) => (index === 0 || widest === 0 ? width : width + widest + 1)),
@@ -107,7 +107,7 @@ export function withFewCells(
       const view = columns[index];
       if (view === undefined || !isFigureColumn(view)) return width;
       let widest = fewText(rules, view.source, view.total, casesBehind(view, table.totals))?.length ?? 0;
-      for (const row of iterateRows(table.rows)) widest = Math.max(widest, suffixOf(view, row));
+      for (const row of iterateRows(table.rows)) widest = Math.max(widest, measureSuffix(view, row));
       return widest === 0 ? width : width + widest + 1;
     }),
     rows: { [Symbol.iterator]: () => rows()[Symbol.iterator]() },

@@ -56,10 +56,10 @@ const BUTTON = ' mmm';
  */
 function headerPoints({ header, headings, widths, filters }: Grid): number {
   const lines = headings.map((heading, index) => {
-    const linesOf = (text: string) => measuredLineCount(text, (widths[index] ?? 1) - 0.5, { bold: true });
-    const own = linesOf(heading);
+    const countLines = (text: string) => measuredLineCount(text, (widths[index] ?? 1) - 0.5, { bold: true });
+    const own = countLines(heading);
     if (filters[index] !== true) return own;
-    const isBeside = header[index]?.style.alignment?.horizontal === 'left' && linesOf(heading + BUTTON) === own;
+    const isBeside = header[index]?.style.alignment?.horizontal === 'left' && countLines(heading + BUTTON) === own;
     return isBeside ? own : own + 1;
   });
   return Math.max(1, ...lines) * LINE_POINTS + 4;

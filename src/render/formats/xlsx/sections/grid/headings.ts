@@ -22,13 +22,13 @@ export const PLAIN_HEADINGS: Headings = {
   name: ({ header }) => header,
 };
 
-const unitOf = ({ quantity }: ViewColumn, words: Words): string => {
+const formatUnit = ({ quantity }: ViewColumn, words: Words): string => {
   const unit = unitLabel(quantity, words);
   return unit === undefined ? '' : ` (${unit})`;
 };
 
 /** The headings of a pack's blocks. Plain ones if no metric has several columns. */
-export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headings {
+export function buildHeadings(blocks: readonly ColumnBlock[], words: Words): Headings {
   const over = new Map<ViewColumn, string>();
   const texts = new Map<ViewColumn, string>();
   const names = new Map<ViewColumn, string>();
@@ -39,7 +39,7 @@ export function headingsOf(blocks: readonly ColumnBlock[], words: Words): Headin
       over.set(column, title);
       const heading = headings[index] ?? column.header;
       // For other changes the cells name the unit.
-      const unit = column.role === 'change' && column.quantity.kind !== 'relative' ? unitOf(column, words) : '';
+      const unit = column.role === 'change' && column.quantity.kind !== 'relative' ? formatUnit(column, words) : '';
       texts.set(column, `${heading}${unit}`);
     }
   }

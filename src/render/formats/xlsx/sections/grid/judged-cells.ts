@@ -3,10 +3,10 @@ import { iterateRows } from '../../../../../fetch/rows.ts';
 import type { ViewColumn } from '../../../../figures/columns.ts';
 import { judgedDecimals } from '../../../../figures/format-value.ts';
 import type { Quantity } from '../../../../figures/quantity.ts';
-import { boundariesOf } from '../../../../figures/status-text.ts';
+import { findBoundaries } from '../../../../figures/status-text.ts';
 import type { TrendPanel } from '../../../../pack/pack.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
-import { quantityNumberFormat, suffixOf } from '../../style/number-formats.ts';
+import { findSuffix, quantityNumberFormat } from '../../style/number-formats.ts';
 import type { CellStyle } from '../../style/styles.ts';
 import type { Grid } from './grid.ts';
 
@@ -17,7 +17,7 @@ function createDecimalCells(): DecimalCell {
   const styles = new Map<CellStyle, Map<string, CellStyle>>();
   return (cell, quantity, decimals) => {
     if (decimals === undefined || typeof cell.value !== 'number') return cell;
-    const numFmt = `${quantityNumberFormat(quantity, decimals)}${suffixOf(cell.style.numFmt)}`;
+    const numFmt = `${quantityNumberFormat(quantity, decimals)}${findSuffix(cell.style.numFmt)}`;
     const known = styles.get(cell.style) ?? new Map<string, CellStyle>();
     styles.set(cell.style, known);
     const style = known.get(numFmt) ?? { ...cell.style, numFmt };
@@ -27,7 +27,7 @@ function createDecimalCells(): DecimalCell {
 }
 
 /** The decimals of a number format; undefined for a format that shows a bound. */
-const decimalsOf = (format: string | undefined): number | undefined => {
+const countDecimals = (format: string | undefined): number | undefined => {
   const places = /^[#,0]+(?:\.(0+))?/.exec(format ?? '');
   return places === null ? undefined : (places[1]?.length ?? 0);
 };
@@ -37,7 +37,7 @@ export type JudgedCells = ReturnType<typeof createJudgedCells>;
 export function createJudgedCells(targets: Dataset['targets'] = []) {
   const withDecimals = createDecimalCells();
   const judged = (judgement: Judgement | undefined, quantity: Quantity): number | undefined => {
-    const boundaries = boundariesOf({ targets }, judgement);
+    const boundaries = findBoundaries({ targets }, judgement);
     const figure = judgement?.figure ?? null;
     return boundaries === undefined || figure === null ? undefined : judgedDecimals(figure, boundaries, quantity);
   };
@@ -47,7 +47,7 @@ export function createJudgedCells(targets: Dataset['targets'] = []) {
       withDecimals(cell, quantity, judged(judgement, quantity)),
     /** The cell of a figure that it is compared with, with the same decimals. */
     earlier: (cell: Cell, judgement: Judgement | undefined, quantity: Quantity): Cell => {
-      const [own, decimals] = [decimalsOf(cell.style.numFmt), judged(judgement, quantity)];
+      const [own, decimals] = [countDecimals(cell.style.numFmt), judged(judgement, quantity)];
       return own === undefined || decimals === undefined || own >= decimals
         ? cell
         : withDecimals(cell, quantity, decimals);

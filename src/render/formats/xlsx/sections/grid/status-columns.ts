@@ -3,7 +3,12 @@ import type { Words } from '../../../../../i18n/messages.ts';
 import { isTransposed, type ViewColumn } from '../../../../figures/columns.ts';
 import { targetDecimals } from '../../../../figures/format-value.ts';
 import type { Quantity } from '../../../../figures/quantity.ts';
-import { colourOf, judgementsByMetric, type MetricJudgements, statusText } from '../../../../figures/status-text.ts';
+import {
+  judgementsByMetric,
+  type MetricJudgements,
+  selectColour,
+  statusText,
+} from '../../../../figures/status-text.ts';
 import type { Cell } from '../../package/sheet-rows.ts';
 import { createDataStyles } from '../../style/data-styles.ts';
 import { STATUS_STYLES, STYLES } from '../../style/styles.ts';
@@ -17,7 +22,9 @@ const MAX_STATUS_WIDTH = 42;
 const EMPTY: Cell = { value: null, style: STYLES.cellText };
 
 const statusCell = (judgement: Judgement | undefined, words: Words): Cell =>
-  judgement === undefined ? EMPTY : { value: statusText(judgement, words), style: STATUS_STYLES[colourOf(judgement)] };
+  judgement === undefined
+    ? EMPTY
+    : { value: statusText(judgement, words), style: STATUS_STYLES[selectColour(judgement)] };
 
 /** A column of statuses, and its position. */
 interface StatusColumn extends MetricJudgements {
@@ -84,7 +91,7 @@ function judge(
  * The target's cell, with the decimals that texts show.
  * @param figure the figure that is judged by it
  */
-function targetCellOf(
+function buildTargetCell(
   target: number,
   figure: number | null,
   quantity: Quantity,
@@ -136,7 +143,7 @@ function withTransposedStatuses(
       const targetCell =
         target === null || view === undefined
           ? EMPTY
-          : targetCellOf(target, judgement?.figure ?? null, view.quantity, styleOf);
+          : buildTargetCell(target, judgement?.figure ?? null, view.quantity, styleOf);
       // The figures that belong to the judged one, in the row or in the totals.
       const own = columns.filter(({ role, source }) => role !== 'label' && source === view?.source);
       const shown = cells.map((cell, at) => {
@@ -174,19 +181,19 @@ export function withStatuses(
   const totals = grid.totals === undefined ? undefined : [...grid.totals];
   if (totals !== undefined) judge(totals, added, ({ ofTotals }) => ofTotals, judgedCells);
   // Below its metric, the column's heading need not repeat the name.
-  const headingOf = ({ after, header }: StatusColumn): string =>
+  const selectHeading = ({ after, header }: StatusColumn): string =>
     over?.[after] === undefined ? header : words.status.column;
   return {
     ...grid,
     widths: withInserted(grid.widths, added, (each) =>
-      Math.min(Math.max(STATUS_WIDTH, Math.ceil(headingOf(each).length / 2) + 2), MAX_STATUS_WIDTH),
+      Math.min(Math.max(STATUS_WIDTH, Math.ceil(selectHeading(each).length / 2) + 2), MAX_STATUS_WIDTH),
     ),
     header: withInserted(grid.header, added, (each) => {
-      const heading = headingOf(each);
+      const heading = selectHeading(each);
       const style = STYLES.headerIndented;
       return { value: each.header, style: heading === each.header ? style : shownAs(style, heading) };
     }),
-    headings: withInserted(grid.headings, added, headingOf),
+    headings: withInserted(grid.headings, added, selectHeading),
     names: withInserted(grid.names, added, ({ header }) => header),
     ...(over === undefined ? {} : { over: withInserted(over, added, ({ after }) => over[after]) }),
     groups: withInserted(grid.groups, added, ({ after }) => grid.groups[after]),

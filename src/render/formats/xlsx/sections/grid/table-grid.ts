@@ -9,7 +9,7 @@ import { createDataStyles } from '../../style/data-styles.ts';
 import { type CellStyle, STYLES } from '../../style/styles.ts';
 import { textWidth } from '../../style/text-size.ts';
 import { cellFactory, figureCell, isSecondary, type StyleOf } from './cell-value.ts';
-import { MAX_LABEL_WIDTH, widthOf } from './column-width.ts';
+import { computeWidth, MAX_LABEL_WIDTH } from './column-width.ts';
 import type { Grid } from './grid.ts';
 import { type Headings, shownAs, withRunningNote } from './headings.ts';
 
@@ -69,7 +69,7 @@ export function tableGrid(table: Table, columns: readonly ViewColumn[], headings
   return {
     widths: columns.map((column, index) =>
       Math.max(
-        widthOf(column, texts[index] ?? '', measured, words),
+        computeWidth(column, texts[index] ?? '', measured, words),
         totalsHeadingWidth(index),
         labelWidth(column, index),
       ),

@@ -54,7 +54,7 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
       } as const;
       return [{ value: value.header, style: styleOf(text, false) }, ...cells, ...totals];
     });
-  const beside: readonly { readonly text: string; readonly change?: true }[] = [
+  const extraColumns: readonly { readonly text: string; readonly change?: true }[] = [
     ...comparisons.flatMap(({ kind }) => [
       { text: words.table.previousName[kind] },
       { text: texts.change(namedComparison(kind, comparisons)), change: true as const },
@@ -64,10 +64,10 @@ export function transposedGrid(table: Table, all: readonly ViewColumn[], locale:
   const total = withRunningNote(totalHeading(table, words), table.running, words);
   const headings = [
     valueHeading(all, row, locale),
-    ...beside.map(({ text }) => text),
-    ...(differs ? [total, ...beside.map(({ text }) => `${total} · ${text}`)] : []),
+    ...extraColumns.map(({ text }) => text),
+    ...(differs ? [total, ...extraColumns.map(({ text }) => `${total} · ${text}`)] : []),
   ];
-  const formats = [undefined, ...beside.map(({ change }) => (change ? ('change' as const) : undefined))];
+  const formats = [undefined, ...extraColumns.map(({ change }) => (change ? ('change' as const) : undefined))];
   const shown = columns.flatMap((column) =>
     [read(column), column.total ?? null].map((value) => formatValue(value, column.quantity, locale).length),
   );
