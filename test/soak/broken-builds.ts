@@ -69,8 +69,8 @@ export const BROKEN_BUILDS: readonly BrokenBuild[] = [
         edits: [
           [
             'fetch/split/fetch-split.ts',
-            'resultOf(call, answers, plan, value)',
-            'resultOf(call, answers, plan, [...valuesWithRows(answers)].find((other) => other !== value) ?? value)',
+            'buildResult(call, answers, plan, value)',
+            'buildResult(call, answers, plan, [...valuesWithRows(answers)].find((other) => other !== value) ?? value)',
           ],
         ],
         breaks: 'figures that differ from the service',
