@@ -64,7 +64,7 @@ async function redraw(): Promise<void> {
 
 test.runIf(REDRAW)('draws the pictures', redraw);
 
-test('the pictures are of what they show', async () => {
+test('the pictures were drawn from the current definitions and pages', async () => {
   // After a change: REDRAW_DOCS_IMAGES=1 npm run test:integration -- test/docs-images
   const { definitions, images } = await readSources();
   expect(definitions).toEqual(await definitionHashes());

@@ -8,8 +8,9 @@ import { inlineImages } from '../src/render/artifact.ts';
 import { createTestAdmin } from './support/admin.ts';
 import { type DemoPacks, openDemoPacks } from './support/demo-packs.ts';
 
-// What must not change while code moves. `vitest -u` records it again: in a commit of its own, which says why. Help, texts
-// and reference have snapshots in `test/wording/` and `docs/reference/`; what 0.2.0 stored is in `test/recorded/0.2.0/`.
+// Output that must not change while code moves. `vitest -u` records it again: commit that separately, and say why.
+// Help, texts and reference have snapshots in `test/wording/` and `docs/reference/`. `test/recorded/0.2.0/` has what
+// 0.2.0 stored.
 
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 

@@ -167,7 +167,7 @@ function startHeartbeat(
     { self, roles, jobs, started: clock.now(), ...(roles.has('worker') ? { concurrency } : {}) },
     reports,
   );
-  // Redis outages are reported elsewhere. Missing heartbeats are then correct.
+  // Without Redis there can be no heartbeats. The outage itself is reported elsewhere.
   const ignoreOutage = (thrown: unknown) => {
     if (!isRedisOutage(toDocketError(thrown))) throw thrown;
   };

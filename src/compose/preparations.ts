@@ -44,7 +44,7 @@ export function openPreparations(parts: PreparationParts, scope: Scope): Pick<Pr
         org: settings.id,
         script: storeScript,
         ttlS: Math.ceil(ttlMs / SECOND_MS),
-        // The other half is for runs that are due.
+        // Leaves the other half to runs that are due.
         maxOrgBytes: MAX_ORG_BYTES / 2,
       }),
       responseCache: sharedAnswers,

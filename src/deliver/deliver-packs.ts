@@ -120,7 +120,7 @@ async function deliverFileSets(
     for (const { view, from, slug, states } of sets) {
       const own: Receipt[] = [];
       const set = { ...input, outages, published: view, archive: packArchive(from, { slug }, states, own) };
-      // Not reported: the other set may deliver to this recipient.
+      // A skipped delivery is not reported, because the other set may deliver to this recipient.
       const observed: DeliverInput['observe'] = (event) => (event.state === 'skipped' ? undefined : observe(event));
       try {
         results.push(await around(view.manifest, () => deliver({ ...set, observe: observed })));

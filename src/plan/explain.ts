@@ -289,7 +289,7 @@ export function formatExplain(document: ExplainDocument): string {
       .filter(({ period: { from, to } }) => from !== period.from || to !== period.to)
       .map(({ id, period: own }) => {
         const days = `${own.from} to ${own.to}`;
-        // If the period is a plain range of days, they are already its label.
+        // The label of a plain range of days already names the days.
         return `         ${id}: ${own.label === days ? days : `${own.label} (${days})`}`;
       }),
   );

@@ -122,7 +122,7 @@ describe('the admin route', () => {
       expect(log.lines).toContainEqual(expect.objectContaining({ message: 'Run triggered', run: run.id, who: 'ops' }));
     });
 
-    it('answers 409 when the period was already delivered, and opens the run on insistence', async () => {
+    it('answers 409 when the period was already delivered, unless the request has `again`', async () => {
       const earlier = { run: 'f'.repeat(32), period: WEEK, at: NOW - 60_000, sent: { email: 2, s3: 1 }, uncertain: 0 };
       const requested: unknown[] = [];
       const findDelivered: FindEarlierDelivery = async ({ org, report, period }) => {

@@ -62,7 +62,7 @@ describe('Bull Board', () => {
     expect(front).not.toContain('/queues');
   });
 
-  it('shows the queues to a viewer of all organizations, and of a job only its run and organization', async () => {
+  it('shows a viewer of all organizations the queues, but only the run and the organization of each job', async () => {
     const { send, front } = await visit(ben.token);
     expect(front).toContain('<a href="/queues">');
     const { queues } = jobsSchema.parse(await (await send('GET', QUEUES)).json());

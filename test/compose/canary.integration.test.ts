@@ -131,7 +131,7 @@ test('none of fifty organizations gets data of another in mails, folders, archiv
   expect(new Set(asked.map(({ n }) => n)).size).toBe(ORGS);
   for (const { n, key } of asked) expect(key).toBe(`Api-Key ${keyOf(n)}`);
 
-  // Mail: each recipient got one, which contains only data of the own organization.
+  // Mail: each recipient got one message, which contains only data of its own organization.
   expect(
     mail
       .messages()

@@ -106,7 +106,7 @@ describe.each(composeFiles)('%s', (file) => {
     }
   });
 
-  test('keeps Redis durable, and gives Docket more time to stop than its runs get', async () => {
+  test('keeps Redis durable, and gives Docket longer to stop than Docket gives its runs', async () => {
     const { redis, docket } = (await load()).services;
     const command = redis?.command.join(' ');
     for (const part of ['--appendonly yes', '--appendfsync always', '--maxmemory-policy noeviction'])
@@ -294,7 +294,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('runs every role at least twice, and gives each pod more time to stop than its runs get', () => {
+  test('runs every role at least twice, and gives each pod longer to stop than Docket gives its runs', () => {
     const roles = new Set<string>();
     for (const { spec } of deployments) {
       const { containers, terminationGracePeriodSeconds } = spec.template.spec;
@@ -367,7 +367,7 @@ describe('deploy/systemd/docket.service', () => {
     );
   });
 
-  test('starts a command that Docket accepts, and gives it more time to stop than its runs get', () => {
+  test('starts a command that Docket accepts, and gives Docket longer to stop than Docket gives its runs', () => {
     const [program = '', ...args] = (unit.get('ExecStart') ?? '').split(' ');
     expect(basename(program)).toBe('docket');
     const { graceMs } = parseStart(args);

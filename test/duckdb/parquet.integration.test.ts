@@ -18,7 +18,7 @@ interface Connection {
 const { render } = useRenderFolder();
 let connection: Connection;
 
-// Fails without a registry: these formats are never left unread in silence.
+// Fails without an npm registry, so that nobody overlooks that these formats were not tested.
 beforeAll(async () => {
   const folder = import.meta.dirname;
   if (!existsSync(join(folder, 'node_modules/@duckdb/node-api')))
@@ -59,7 +59,7 @@ test.each(TABLES.map((each, index) => [`${index} ${each.id}`, each] as const))(
   },
 );
 
-test('types are those that people compute with', async () => {
+test('columns have types with which readers can compute', async () => {
   const files = await render(dataset([onboarding]), [{ format: 'parquet' }]);
   const { types } = await query(`read_parquet('${artifactNamed(files, '.parquet').path}')`);
   expect(types).toMatchObject({ bucket: 'DATE', 'profiles.created': 'BIGINT', 'profiles.approval_rate': 'DOUBLE' });

@@ -143,7 +143,7 @@ describe('sign-in with an account in a browser', () => {
     },
   );
 
-  test('shows an account without access its name', async () => {
+  test('shows the name of an account that has no access', async () => {
     const guest = await open({ viewport: { width: 375, height: 800 } });
     const { page } = guest;
     await signIn(page, 'eve');

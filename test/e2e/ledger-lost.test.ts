@@ -147,8 +147,8 @@ test.concurrent.for(ARCHIVES)(
       expect((await one.completes()).receipts).toEqual(receipts);
     }
     // A kill outside of an attempt leaves no doubt, because the archive knows whether the message began to leave and how
-    // that ended. Only kills within an attempt do, including the two questions before the body and the final dot: about
-    // 55 of 100.
+    // that ended. Only kills within an attempt leave doubt, including those during the two confirmations (before the
+    // body and before the final dot): about 55 of 100.
     expect(unknown.size).toBeLessThan((0.8 * steps) / apart);
   },
 );

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { beforeAll, inject } from 'vitest';
 
-// The same draws for every mutant, so that a score can be had again; and no search for the smallest that fails.
+// Every mutant gets the same random values, so that a score can be reproduced. Failing values are not shrunk.
 fc.configureGlobal({ seed: 20261121, endOnFailure: true });
 
-// What one mutant left behind must not make the tests of the next one fail.
+// Data that one mutant leaves behind must not make the tests of the next one fail.
 beforeAll(async () => {
   const redis = new Redis(inject('redisUrl'));
   await redis.flushdb();

@@ -12,17 +12,17 @@ class AsNamed extends BaseSequencer {
   }
 }
 
-/** The tests that hold the mutated files to their words, without a build; see `run.mjs`. */
+/** Runs the tests of the mutated files without a build; see `run.mjs`. */
 export default defineConfig({
   test: {
-    // What the tests of a part do not need would be loaded again for each mutant.
+    // Set only if the mutated part needs Redis: each mutant loads these files again.
     ...(process.env.MUTATION_REDIS && {
       globalSetup: ['test/mutation/setup.ts'],
       setupFiles: ['test/mutation/each-file.ts'],
     }),
     include: TESTS,
     sequence: { sequencer: AsNamed },
-    // One worker for all files of one mutant, and a new one for the next: half the time.
+    // Runs all files of a mutant in one worker, and the next mutant in a new one, which takes half the time.
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -146,9 +146,9 @@ const SHARED = [
   'pp',
   'mail',
   'orange',
-  // So far; Sonntag.
+  // English “so far”, German “So” for Sonntag.
   'so',
-  // So do others; Donnerstag.
+  // English “do”, German “Do” for Donnerstag.
   'do',
   'definition',
   'version',

@@ -184,7 +184,7 @@ describe('a split report from a service that marks each figure and label with it
     await writeFile(join(folder, 'jobs/beta/desks.csv'), ['value,address', ...list, ''].join('\n'));
     const before = mail.messages().length;
     const ended = await runCommand(['run', 'beta/desks', '--json'], { env, cwd: folder });
-    // The name in its other form is no desk's of the list: its pack is held.
+    // The list has no desk with the other form of the name, so the pack of that desk is held.
     expect(ended.code, ended.stderr).toBe(3);
     const { run: id } = JSON.parse(ended.stdout);
     for (const n of DESKS) {

@@ -2,8 +2,8 @@ import { createDecipheriv, createHash, createHmac } from 'node:crypto';
 import { CFB } from '@e965/xlsx';
 
 /*
- * Agile encryption as MS-OFFCRYPTO §2.3.4.10 to §2.3.4.15 tells it, read here step by step, so that what opens a workbook
- * in a test is not what encrypted it.
+ * Decrypts a workbook with a password (agile encryption), step by step as MS-OFFCRYPTO §2.3.4.10 to §2.3.4.15
+ * specifies. It shares no code with the encryption, so that no test opens a workbook with the code that encrypted it.
  */
 
 const BLOCKS = {

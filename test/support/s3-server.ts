@@ -132,7 +132,7 @@ export async function s3Server(bucket = 'reports'): Promise<S3Server> {
   };
 
   const refuse = (response: ServerResponse, status: number, code: string, message = code): void => {
-    // S3 repeats what was signed and the id of the key as well.
+    // S3 also repeats the signed request and the id of the key.
     const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message><AWSAccessKeyId>${ACCESS_KEY_ID}</AWSAccessKeyId></Error>`;
     response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
   };

@@ -55,7 +55,7 @@ describe('the command line', () => {
       'schedule acme/weekly',
     ]) {
       const tokens = line === 'tokens' ? undefined : 'nowhere.yaml';
-      // `docket start` says it as on a terminal.
+      // `docket start` then prints the error as on a terminal, not as JSON.
       const env = { DOCKET_JOBS: 'nowhere', DOCKET_ADMIN_TOKENS: tokens, LOG_FORMAT: 'pretty' };
       const { code, stdout, stderr } = await runCommand(line.split(' '), { env });
       expect({ line, code, stdout }).toEqual({ line, code: 2, stdout: '' });

@@ -30,7 +30,7 @@ it.each(['en-GB', 'de-DE'])('texts about changes contain no words such as “ris
     ...Object.values(status.tones),
   ];
   expect(texts.filter((text) => MOVEMENTS.test(text))).toEqual([]);
-  // In place of them: a size with its direction, and an arrow.
+  // Texts show the size of a change with a neutral word or an arrow instead.
   expect(status.change('count', 'up', '8', { unit: 'week' })).toBe(
     locale === 'en-GB' ? '8 more than the week before' : '8 mehr als in der Vorwoche',
   );

@@ -118,7 +118,7 @@ test('the texts of all errors equal the recorded ones', async () => {
   });
   const texts = [...constructed()];
   const known = new Set([...examples, ...texts].map(({ code }) => code));
-  // test/features/accounts/errors.txt has those of a provider.
+  // test/features/accounts/errors.txt has the errors of an OpenID provider.
   const expected = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !code.startsWith('oidc.'));
   const missing = expected.filter((code) => !known.has(code) && !VARIABLE.includes(code));
   const sorted = texts.map(({ text }) => text).toSorted();

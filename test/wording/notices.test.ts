@@ -116,7 +116,7 @@ const allTexts = (locale: string): readonly string[] => {
   const wrong = { code: 'run.incomplete', message: 'kpis: 3' } as const;
   const foreign = NOTICES.map(([, { error, ...variant }]) => ({
     ...variant,
-    // What Docket reports of an error is English; so it says in front of it.
+    // The texts of an error are in English in every notice, so they are replaced here.
     error: error === null ? null : { ...error, message: 'x', next: 'x', expected: 'x', got: 'x', where: 'x' },
   }));
   const owners = [...foreign, { error: wrong, receipts: [receipt('a@acme.example', 'sent', null)] }];

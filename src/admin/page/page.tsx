@@ -98,7 +98,7 @@ export function addPage(app: Hono<Env>, ports: PagePorts): void {
   // Open pages call it to check that Docket and Redis respond and the session is still valid. `requireSession` has
   // already read Redis.
   pages.get('/pulse', (context) => context.body(null, 204));
-  // Covers everything below a page too, even if it is no page itself.
+  // Also covers all paths below a page, even those that are not pages themselves.
   const paths = new Set(pages.routes.map(({ path }) => (path === '/' ? path : path.replace(/^(\/[^/]+).*/, '$1/*'))));
   for (const path of [...paths, ...SIGN_IN_PATHS]) app.use(path, renderProblemsAsPages(assets));
   addSignIn(app, { sessions, limit, assets: assets.urls, accounts: ports.accounts });

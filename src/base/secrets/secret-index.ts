@@ -165,7 +165,7 @@ function isTruncatedSecret(text: string, at: number, same: number): boolean {
   if (same < MIN_CUT_PREFIX) return false;
   const end = at + same;
   if (same >= MIN_PREFIX || end === text.length) return true;
-  // The secret may continue with a dot, with which the mark begins too.
+  // The mark may begin up to two characters earlier, if the secret continues with the same character, e.g. a dot.
   return TRUNCATION_MARKS.some((mark) =>
     [0, 1, 2].some((back) => same - back >= MIN_CUT_PREFIX && text.startsWith(mark, end - back)),
   );

@@ -125,7 +125,7 @@ export async function loadDefinitions(
 async function toDefinitions(state: LoadState): Promise<Definitions> {
   const { folder, previous, admissionCheck, parser, orgs, reports, sources, targetSources, diagnostics, warnings } =
     state;
-  // If a folder cannot be read, its organization's name is not known otherwise.
+  // Only the previous load knows the organization of a folder that cannot be read.
   for (const org of previous.orgs.keys()) {
     if (!orgs.has(org) && isInvalidOrg(folder, org, diagnostics)) keepLastKnownGoodOrg(org, state);
   }

@@ -50,7 +50,7 @@ export async function findOrgFile(folder: string, name: string): Promise<OrgFile
   }
 }
 
-/** Where the file is that an output is made from. */
+/** The location of a file from which an output is made. */
 export interface FoundOutputFile {
   /** Real path. */
   readonly path: string;

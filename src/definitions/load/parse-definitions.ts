@@ -132,7 +132,7 @@ export interface ParsedSettings {
 /** The result of parsing the text of a `targets.yaml`. */
 export interface ParsedTargets {
   readonly source: SourceFile;
-  /** It has `sections`: a report with that name, which was possible before targets existed. */
+  /** It has `sections`, so it is a report named `targets`, which was possible before targets existed. */
   readonly isReport: boolean;
   /** Absent if the text has an error. */
   readonly value?: TargetsFile;

@@ -27,7 +27,7 @@ function slotGenerator(schedule: RecurrenceRule, zone: string, calendar: Calenda
   const { shiftDay, sourceDays } = businessDayShift(schedule, calendar);
   const between = (after: number, upTo: number): number[] => {
     if (upTo <= after) return [];
-    // When clocks change, a slot may be due by the offset of the day before.
+    // Around a clock change, the offset of the day before may apply to a slot.
     const offsets = [after - DAY_MS, after, upTo].map(offsetAt);
     const [from, to] = [after + Math.min(...offsets), upTo + Math.max(...offsets)];
     const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)];

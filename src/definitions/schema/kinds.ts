@@ -145,8 +145,8 @@ export function resolveTarget<Target extends Pick<TargetSchema, 'kind'>>(
 ): { readonly target: Target; readonly spec: never } {
   const target = targets.find(({ kind }) => delivery[kind] !== undefined);
   if (target === undefined) throw new Error(`No target is registered for ${Object.keys(delivery).join(', ')}.`);
-  // The only cast: definitions are parsed with the same targets, so the field contains the output of this target's
-  // schema.
+  // The only cast. It is safe, because definitions are parsed with the same targets: the field contains the output of
+  // this target's schema.
   return { target, spec: delivery[target.kind] as never };
 }
 

@@ -28,7 +28,7 @@ export function outputIssues(
 /** The files in the organization's folder that an output is made from. */
 export function outputFiles(output: Output, formats: readonly FormatSchema[]): readonly OutputFile[] {
   const format = formats.find((each) => each.format === output.format);
-  // Definitions are parsed with the same registry, so the output is what this format's schema returned.
+  // The cast is safe, because definitions are parsed with the same formats: this format's schema returned the output.
   return format?.files?.(output as never) ?? [];
 }
 

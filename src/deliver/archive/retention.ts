@@ -217,7 +217,7 @@ export async function deleteExpiredCorrections(
   for (const { run } of await corrections.list()) {
     if ((await retainedSince(run.org)) === undefined) continue;
     try {
-      // Before the manifest is read: a run that is published in between is still open here.
+      // Calls `isOpen` first: a run that is published between the two checks was still open then.
       if ((await isOpen(run.id)) || (await storage.runFiles(run).get('manifest.json')) !== undefined) continue;
       await signing?.recordDeletion(run.org, correctionFolder(run));
       await corrections.delete(run);

@@ -188,11 +188,11 @@ function createCatalogCache(store: CatalogStore, clock: SteadyClock): CatalogCac
       const found = await cached(name, request.maxAgeMs);
       if (found !== undefined) return done(found);
       const { tenant, org, priority, budget } = request;
-      // Without a turn of their own, runs that have queued for longer than a catalog lives would wait behind each other
-      // for a new one.
+      // Catalogs have a separate turn in the queue. Otherwise runs that have queued for longer than a catalog lives
+      // would wait behind each other for a new one.
       const context = { ...rateLimitContext(tenant, { ...request, clock }, budget), turn: `${tenant}:catalog` };
       const result = await rateLimitedCall(context, {
-        // One id for all runs: whichever run makes the request keeps the queue position of the one before.
+        // All runs use one id: a run that takes over the request keeps the queue position of the run before.
         id: `catalog:${org}:${priority}`,
         attempt: () => request.client.catalog(request.org, signal),
         onWait: ({ at, ahead, tokens }) => observe({ type: 'waiting', call: 'catalog', until: at, ahead, tokens }),

@@ -192,7 +192,7 @@ export function memoryBudget(options: MemoryBudgetOptions): Budget {
   const estimateGrant = (state: KeyState, ahead: number, now: number): number => {
     const limit = currentLimit(state, now);
     const free = Array.from({ length: Math.max(0, limit - state.held.length) }, () => now);
-    // The earliest that a call in flight can be answered is now.
+    // A call in flight is answered now at the earliest.
     const returning = state.held.map(({ release }) => Math.min(release, now + limits.windowMs + 1));
     // If more tokens are held than the current limit, the first ones that return are not granted again.
     const times = [...free, ...returning].sort((a, b) => a - b).slice(-limit);

@@ -63,7 +63,7 @@ export function createActiveReports(ports: ActiveReportsPorts) {
     const others = [...active].filter(([name]) => !names.has(name));
     const kept = await lastGoodVersions(others, ports);
     const remove = others.map(([name]) => name).filter((name) => !kept.has(name));
-    // Only at the start: a later removal is an edit of this folder.
+    // Checked only at the start: a later removal is an edit of this folder, so it is intended.
     if (known === undefined) await ports.assertRemovalAllowed?.(summarizeRemoval(remove, active, jobs().folder));
     if (put.length + remove.length === 0) await use(revision, active);
     else {

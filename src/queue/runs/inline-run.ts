@@ -50,7 +50,7 @@ export async function recordInlineRun(
   const { runs, definitions, leases, live, clock, log } = ports;
   const { id } = order;
   await definitions.put(frozen);
-  // Before the record, because `failAbandoned` finds runs only by their lease.
+  // The lease comes before the record, because `failAbandoned` finds runs only by their lease.
   await leases.take(id);
   const { record } = await runs.open(order);
   await runs.update(id, { state: 'running', startedAt: clock.now(), starts: 1, attempts: 1 });
@@ -182,7 +182,7 @@ async function failIfOpen(
   const deliveries = rows.map(({ target, recipient, state, detail }) => ({ target, recipient, state, detail }));
   const error = (record.cancel === null ? abandonedError() : cancelledError(record.cancel)).toJSON();
   const state = record.cancel === null ? 'failed' : 'cancelled';
-  // Before the record: a crash in between must not lose the notice.
+  // The notice comes before the record, so that a crash in between does not lose it.
   if (state === 'failed') await noticeOutbox.enqueue({ run, error, since: clock.now() });
   await runs.update(run, { state, error, deliveries, finishedAt: clock.now(), until: null });
   const { org, report } = record;

@@ -71,8 +71,8 @@ export async function findDueReports(
     const positions = timings.map((timing) => ({ timing, at: cursors.get(timing.cursor) ?? now }));
     const ahead = positions.filter(({ at }) => at > now + ON_TIME_TOLERANCE_MS);
     if (ahead.length > 0) {
-      // Slots that were already opened are found again, and stay as they are. A slot that came due since this process
-      // last read the cursors may have been skipped by the other clock.
+      // Finds slots again that were already opened, which changes nothing. The process whose clock was ahead may have
+      // skipped slots that came due since this process last read the cursors.
       resets.push(
         ...ahead.map(({ timing, at }) => ({ cursor: timing.cursor, from: at, to: now - CURSOR_RELOAD_INTERVAL_MS })),
       );

@@ -161,7 +161,7 @@ async function openInOrder(reports: readonly DecidedReport[], now: number, { tri
     } catch (thrown) {
       one.error ??= thrown;
     } finally {
-      // Also after a failure: the next slot must not overtake earlier ones.
+      // After a failure too, this slot waits for its turn: the next slot must not overtake earlier ones.
       void turn.then(done);
     }
   });

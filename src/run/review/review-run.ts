@@ -47,7 +47,7 @@ export async function reviewRun(
 ): Promise<Outcome<Reviewed>> {
   const { reviews } = ports;
   if (reviews === undefined) throw notReviewableError(order);
-  // Before any call: a store that can lose approvals cannot be used.
+  // Checked before any call: a store that can lose approvals cannot be used.
   await reviews.assertUsable(order);
   for (let step = 0; step < MAX_STEPS; step += 1) {
     context.signal.throwIfAborted();
@@ -199,7 +199,7 @@ async function freezeFigures(
     ports.formats,
     await replacedFiles(order, ports.editions),
   );
-  // Before the first event, so that a process that finds the review after Redis was lost can continue it.
+  // Opened before the first event, so that a process that finds the review after Redis was lost can continue it.
   await reviews.open(order, openReviewText({ order, definition, settings }));
   const frozen = { ...decided, files, docket: version(), madeAt: ports.clock.now() };
   return storeFigures(reviews, order, { ...frozen, order, definition, settings }, folder);

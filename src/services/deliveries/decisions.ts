@@ -255,7 +255,7 @@ export function createDecisionService(deployment: Deployment) {
   /** Begins a waiting run's next attempt now. It probes a server for which all runs wait. */
   async function endWait(record: RunRecord, { by, reason }: DecisionAuthor): Promise<RunRecord> {
     const { id, org, report, state } = record;
-    // First, because the worker reads it when it takes the run.
+    // Noted before the job is promoted, because the worker reads the note when it takes the run.
     await runs.note(id, { what: 'retry', by, reason, at: clock.now() });
     if (!(await queue.promote(id))) {
       throw new DocketError('run.conflict', `Run ${id} no longer waits: it is queued for a worker, or continues.`, {

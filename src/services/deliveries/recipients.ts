@@ -98,7 +98,7 @@ export function createRecipientService(
     if (result === undefined) throw deliveryChangedError(replaced ?? { id: delivery.id });
     const { row } = result;
     if (!isWaiting(row)) throw knownRecipientError(row);
-    // Before the run is reopened, because its attempt reads the added recipients from the archive.
+    // Recorded before the run is reopened, because its attempt reads the added recipients from the archive.
     const old = (await ledger.list(record.id)).filter(({ state }) => state === 'replaced');
     for (const each of old) {
       const last = each.decisions.at(-1);

@@ -228,7 +228,7 @@ export function simulateCalls(
     if (run.isCurrentOrg) caller.organization ??= requestPage(caller, `${callerId(caller)} organizations`);
     let snoozed = await caller.organization;
     while (snoozed === undefined && caller.pages < pages) {
-      // Counted first, because the run's other lists read pages meanwhile.
+      // Counts the page before it is read, because the run's other lists read pages meanwhile.
       caller.pages += 1;
       snoozed = await requestPage(caller, `${callerId(caller)} ${index}`);
       if (snoozed !== undefined) caller.pages -= 1;

@@ -63,7 +63,7 @@ export function createReviewSweep(
         if (batch.length === CONCURRENCY) await sweepBatch();
       }
     } finally {
-      // Also if the listing ends with an unreadable review.
+      // Sweeps the last batch even if the listing ends with an unreadable review.
       await sweepBatch();
     }
     observeOverdue?.(overdue);

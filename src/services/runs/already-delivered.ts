@@ -218,7 +218,7 @@ const MAX_REPEATED = 10;
 
 /**
  * Finds the deliveries that a run with `again` repeats. In a report with `split`, each pack may have been delivered by
- * another run. Incomplete if the archive cannot be read: somebody insists on this run.
+ * another run. Incomplete if the archive cannot be read, because that must not prevent the run.
  */
 export async function findRepeated(
   query: ReportPeriod & { readonly deliver: boolean },

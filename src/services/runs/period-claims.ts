@@ -42,7 +42,7 @@ export function createPeriodClaims(
   const assertFree = async (run: ClaimingRun, others: readonly Pick<Claim, 'run' | 'at'>[]): Promise<void> => {
     const now = clock.now();
     const earlier = await find(run);
-    // Deliveries before this run was opened were known at that time: the request was checked, or it insisted.
+    // Deliveries from before this run was opened do not count: its request was checked against them, or had `again`.
     const counts = earlier && (earlier.at >= run.createdAt || others.some((other) => other.run === earlier.run));
     if (counts) throw alreadyDeliveredError(run, earlier, now, 'sent');
     for (const other of others) {

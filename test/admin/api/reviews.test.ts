@@ -68,7 +68,7 @@ test('a viewer whom the report names approves, and the audit log names the conte
   ]);
 });
 
-test('approving a period that was delivered meanwhile is a conflict, unless the approver insists', async () => {
+test('approving a period that was delivered meanwhile is a conflict, unless the approver sets `again`', async () => {
   delivered = { run: 'f'.repeat(32), period: RUN.period, at: 5, sent: { email: 2 }, uncertain: 0 };
   expect((await ask('mia', 'GET', '/review')).body.already_delivered).toContain('2 people');
   expect(await ask('mia', 'POST', '/approve', approval())).toMatchObject({

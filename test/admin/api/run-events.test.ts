@@ -142,7 +142,7 @@ describe('GET /api/runs/{id}/events', () => {
       headers: { ...as('viewer'), 'last-event-id': end.id ?? '' },
     });
     expect(again.status).toBe(204);
-    // A client that missed the end gets it, and is told that nothing follows.
+    // A client that missed the end gets it, and an event that says that nothing follows.
     const late = report(await fetch(`${url}/api/runs/${id}/events`, { headers: as('viewer') }));
     expect(runSchema.parse(JSON.parse((await next(late, 'run')).data ?? '')).state).toBe('done');
     await next(late, 'end');

@@ -95,7 +95,7 @@ describe('a session of the page', () => {
     for (const secret of [browser.jar.get('docket'), ann.token, ann.entry.sha256]) expect(text).not.toContain(secret);
   });
 
-  it('gets a new id at every sign-in, and ends the one before, so that nobody can prepare it', async () => {
+  it('gets a new id at every sign-in, which ends the previous session, so that nobody can plant an id', async () => {
     const browser = cookieClient(authApp);
     browser.jar.set('docket', 'A'.repeat(43));
     await browser.signIn(ann.token);

@@ -300,7 +300,7 @@ describe('the page', () => {
     expect((await post('/runs/again', { run: 'none' })).status).toBe(422);
   });
 
-  it('passes on that unfinished days are accepted, and keeps the box checked when the form is rejected', async () => {
+  it('accepts unfinished days if the box is checked, and keeps it checked when the form is rejected', async () => {
     requested = [];
     const { post } = await openedPage.visit(anna.token);
     const form = { trigger: 'u1', period: '', from: '2026-11-01', to: '2026-11-30' };
@@ -336,7 +336,7 @@ describe('the page', () => {
     const sent = await post(RUN, { ...form, trigger, again: 'yes' });
     expect([sent.status, sent.headers.get('location')]).toEqual([303, `/runs/${running.id}?did=opened`]);
     expect(requests.map(({ again }) => again)).toEqual([false, false, true]);
-    // A request that insists has its own key; sending it twice opens one run.
+    // A request with `again` has its own key. Sending it twice opens one run.
     expect(requests[2]?.idempotencyKey).not.toBe(requests[1]?.idempotencyKey);
     await post(RUN, { ...form, trigger, again: 'yes' });
     expect(requests[3]?.idempotencyKey).toBe(requests[2]?.idempotencyKey);

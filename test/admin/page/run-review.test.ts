@@ -63,7 +63,7 @@ describe('the review of a run', () => {
     expect(panel).not.toMatch(/^<div id="review-part"[^>]*data-live/);
   });
 
-  it('shows an approver what was delivered meanwhile, and asks to insist', async () => {
+  it('shows an approver what was delivered meanwhile, and asks for confirmation', async () => {
     expect(panelOf(await show(reviewView))).not.toContain('name="again"');
     const delivered = 'October 2026 went to 2 people on 3 Nov, 10:56 (run 83b1c195).';
     const panel = panelOf(await show({ ...reviewView, delivered }));

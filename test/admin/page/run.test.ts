@@ -169,7 +169,7 @@ describe('the page of a run', () => {
     const states = ['pending', 'sending', 'sent', 'refused', 'unknown'] as const;
     const notice = (page: string) => /<p class="notice" role="status">(.*?)<\/p>/.exec(page)?.[1] ?? '';
 
-    it('shows its current state, on every page', async () => {
+    it('shows the current state of the delivery, the same on every page', async () => {
       const said = new Map<string, string>();
       for (const state of states) {
         const delivery = async () => row(state);

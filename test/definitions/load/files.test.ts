@@ -16,7 +16,7 @@ async function faultsOf(
   return { jobs, faults: jobs.diagnostics.map((fault) => ({ ...fault, file: fault.file.slice(folder.length + 1) })) };
 }
 
-describe('a definition is refused with', () => {
+describe('the loader reports', () => {
   test.each([
     ['an unclosed quote', 'version: 1\ntitle: "Weekly\n', 2, 'at the end of the text'],
     ['a tab as indentation', 'version: 1\nsections:\n\t- id: a\n', 3, 'spaces: YAML does not'],
@@ -64,7 +64,7 @@ describe('a definition is refused with', () => {
     expect(faults).toMatchObject([{ line: 86, expected: expect.stringContaining('aliases that come to at most') }]);
   });
 
-  test('refused recipients repeated by aliases, of which the first hundred are reported', async () => {
+  test('the first hundred of many refused recipients that aliases repeat', async () => {
     const to = Array.from({ length: 100 }, (_, index) => `a${index}@elsewhere.example`).join(', ');
     const text = REPORT.replace(
       /deliveries:[\s\S]*/,
@@ -80,7 +80,7 @@ describe('a definition is refused with', () => {
     expect(faults).toMatchObject([{ line: 2, expected: 'at most 100 aliases' }]);
   });
 
-  test('thousands of errors, of which the first hundred are reported', async () => {
+  test('the first hundred of thousands of errors', async () => {
     const text = Array.from({ length: 5_000 }, (_, index) => `field${index}: 1`).join('\n');
     const { faults } = await faultsOf({ 'acme/weekly.yaml': text });
     expect(faults).toHaveLength(101);
@@ -91,7 +91,7 @@ describe('a definition is refused with', () => {
     expect(Number.parseInt(faults.at(-1)?.got ?? '', 10)).toBeGreaterThanOrEqual(4_900);
   });
 
-  test('invalid UTF-8, reported at its first byte', async () => {
+  test('invalid UTF-8 at its first byte', async () => {
     const bytes = Buffer.concat([Buffer.from('version: 1\ntitle: Zür'), Buffer.from([0xe9]), Buffer.from('ich\n')]);
     const { faults } = await faultsOf({ 'acme/weekly.yaml': bytes });
     expect(faults).toMatchObject([{ file: 'acme/weekly.yaml', line: 2, column: 11, expected: 'text in UTF-8' }]);
@@ -108,7 +108,7 @@ describe('a definition is refused with', () => {
 });
 
 describe('the loader does not read', () => {
-  test('a file above the size limit, but one at the limit', async () => {
+  test('a file above the size limit, but reads a file at the limit', async () => {
     const padded = (bytes: number) => REPORT + '#'.repeat(bytes - Buffer.byteLength(REPORT));
     const { faults, jobs } = await faultsOf({
       'acme/at.yaml': padded(MAX_DEFINITION_BYTES),
@@ -133,7 +133,7 @@ describe('the loader does not read', () => {
     expect(faults).toMatchObject([{ file: 'acme/weekly.yaml', expected: 'a file' }]);
   });
 
-  test('files and folders linked from outside of the folder, but files linked from within', async () => {
+  test('links that lead out of the folder, but reads links within it', async () => {
     const outside = await jobsFolder({ 'secret.yaml': REPORT, 'other/org.yaml': ORG });
     const { faults, jobs } = await faultsOf({ 'acme/..data/real.yaml': REPORT }, async (folder) => {
       await symlink(join(outside, 'secret.yaml'), join(folder, 'acme/out.yaml'));

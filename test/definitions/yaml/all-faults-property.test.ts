@@ -227,7 +227,7 @@ function mutate(mutations: readonly Mutation[]) {
 }
 
 describe('the check of a report', { timeout: within(4) }, () => {
-  test('finds no errors without mutations, and each mutation has its line', () => {
+  test('finds no errors in the file before any mutation, and each mutation changes one line', () => {
     expect(faultsOf(LINES.join('\n'))).toEqual([]);
     for (const { from } of [...SYNTAX, ...MUTATIONS]) expect(LINES.filter((line) => line === from)).toHaveLength(1);
   });

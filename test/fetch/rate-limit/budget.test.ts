@@ -289,7 +289,7 @@ describe.each([
     }
   });
 
-  test('expects the response to a call in flight now at the earliest', async () => {
+  test('estimates that a call in flight is answered now at the earliest', async () => {
     const { clock, ask } = start({ calls: 1, windowMs: 60_000 });
     await ask('a', { holdMs: 300_000 });
     clock.advance(10_000);

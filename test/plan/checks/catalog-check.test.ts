@@ -115,14 +115,14 @@ test('the error of a granularity that a metric lacks is at the metric', () => {
   ]);
 });
 
-describe('the error of dimensions', () => {
-  test('proposes a similar one if one is unknown', () => {
+describe('an error about dimensions', () => {
+  test('proposes a similar dimension for an unknown one', () => {
     expect(faults({ metrics: ['profiles.created'], dimensions: ['profile.typ'] })).toMatchObject([
       { path: ['sections', 0, 'dimensions', 0], next: 'Did you mean "profile.type"?' },
     ]);
   });
 
-  test('names the metric that does not accept one, and the accepted dimensions', () => {
+  test('names the metric that does not accept a dimension, and the accepted dimensions', () => {
     expect(faults({ metrics: ['profiles.created', 'alerts.open'], dimensions: ['profile.risk'] })).toContainEqual(
       expect.objectContaining({
         path: ['sections', 0, 'dimensions', 0],
@@ -138,12 +138,12 @@ describe('the error of dimensions', () => {
     );
   });
 
-  test('names all metrics that do not accept one', () => {
+  test('names all metrics that do not accept a dimension', () => {
     const got = faults({ metrics: ['alerts.open', 'rfis.open'], dimensions: ['profile.risk'] })[0]?.got;
     expect(got).toBe('"profile.risk", which "alerts.open", "rfis.open" do not accept');
   });
 
-  test('says how many the catalog of the organization allows', () => {
+  test('says how many dimensions the catalog of the organization allows', () => {
     const definition = definitionOf([
       { id: 'a', metrics: ['profiles.created'], dimensions: ['profile.type', 'profile.risk'] },
     ]);
@@ -154,7 +154,7 @@ describe('the error of dimensions', () => {
   });
 });
 
-describe('the error of a filter', () => {
+describe('an error about a filter', () => {
   const filtered = (filter: NonNullable<SectionInput['filters']>[number]) =>
     faults({ metrics: ['profiles.created'], filters: [filter] });
 

@@ -69,7 +69,7 @@ describe('worker and scheduler processes', () => {
   };
   const reached = (id: string, ...states: RunState[]) => waitForRun(harness, id, ...states);
 
-  it('killed during a run: another process continues it and no attempt is spent', async () => {
+  it('killed during a run leave it to another process, and the run uses no further attempt', async () => {
     const first = await start('hangs');
     const { record } = await harness.trigger(onDemand(reportDefinition()));
     expect(await first.next()).toEqual({ started: record.id, attempt: 1 });

@@ -74,7 +74,7 @@ async function turnsOf(added: ReadonlyMap<string, RunOrder>): Promise<readonly s
   return places.sort();
 }
 
-test('each organization’s runs are in the order that readers expect, and its turns do not change', async () => {
+test('the runs of an organization start in the order in which readers expect them, without changing its turns', async () => {
   const runs = fc.array(
     fc.record({
       org: fc.constantFrom('acme', 'beta', 'gamma'),

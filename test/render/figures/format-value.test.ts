@@ -49,7 +49,7 @@ describe('a formatted value', () => {
     [-0, { kind: 'identifier' }, '0'],
     [-0, { kind: 'day' }, '0'],
     [-0.001, { kind: 'day' }, '0'],
-  ])('%j as %j reads %j', (value, quantity, text) => {
+  ])('%j of the kind %j is shown as %j', (value, quantity, text) => {
     expect(formatValue(value as number, quantity)).toBe(text);
   });
 
@@ -104,7 +104,7 @@ describe('a duration', () => {
     [0, { kind: 'duration', scale: 'days' }, '0.0 days'],
     [0.9, { kind: 'ratio' }, '90.0%'],
     [0.8725, { kind: 'ratio' }, '87.25%'],
-  ])('as a target of %d in %j reads %s', (target, quantity, text) => {
+  ])('as a target: %d of the kind %j is shown as %s', (target, quantity, text) => {
     expect(formatTarget(target, quantity)).toBe(text);
   });
 
@@ -119,7 +119,7 @@ describe('a duration', () => {
     [62, 0, { kind: 'count' }, '62'],
     [1_000, 1_000, { kind: 'duration', scale: 'minutes' }, '16.67 minutes'],
     [999.9, 1_000, { kind: 'duration', scale: 'minutes' }, '16.665 minutes'],
-  ])('%d beside the target %d in %j reads %s', (value, target, quantity, text) => {
+  ])('%d beside the target %d, of the kind %j, is shown as %s', (value, target, quantity, text) => {
     expect(formatJudged(value, { target }, quantity)).toBe(text);
   });
 
@@ -132,9 +132,12 @@ describe('a duration', () => {
     [172_801, 86_400, 172_800, { kind: 'duration', scale: 'hours' }, '48.0003 hours'],
     [0.8, 0.9, 0.85, { kind: 'ratio' }, '80.0%'],
     [105_823, 112_151, 105_847, { kind: 'duration', scale: 'hours' }, '29.395 hours'],
-  ])('%d beside the target %d and the watch limit %d in %j reads %s', (value, target, watch, quantity, text) => {
-    expect(formatJudged(value, { target, watch }, quantity)).toBe(text);
-  });
+  ])(
+    '%d beside the target %d and the watch limit %d, of the kind %j, is shown as %s',
+    (value, target, watch, quantity, text) => {
+      expect(formatJudged(value, { target, watch }, quantity)).toBe(text);
+    },
+  );
 
   it('is shown on the same side of its target as its exact value, even when the target is an uneven number', () => {
     const seconds = fc.oneof(

@@ -70,7 +70,7 @@ describe('a figure that is not zero', () => {
     [2_727, MINUTES, '45.5 minutes', '45.5'],
     [0.000_000_1, MINUTES, '<0.000001 minutes', '<0.000001'],
     [0, MINUTES, '0.0 minutes', '0.0'],
-  ])('%d as %j reads %j, and in the workbook %j', (value, quantity, text, cell) => {
+  ])('%d of the kind %j is shown as %j, and in the workbook as %j', (value, quantity, text, cell) => {
     expect([formatValue(value, quantity), cellText(value, quantity)]).toEqual([text, cell]);
   });
 

@@ -79,7 +79,7 @@ test.each([true, false])(
       [`0-email ${CFO}`]: 'sent',
       [`notice ${OPS}`]: 'unknown',
     });
-    // The archive has the decision as well: retention and a lost ledger do not ask again.
+    // The archive has the decision as well, so neither retention nor a lost ledger makes the delivery undecided again.
     expect((await archive.getArchivedStates(sealed)).get(idOf(LEAD))).toMatchObject({ state: 'sent' });
   },
 );

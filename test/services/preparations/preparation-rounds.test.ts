@@ -121,7 +121,7 @@ test('a flushed Redis costs only the prepared calls', async () => {
   expect(files).toEqual((await unprepared()).files);
 });
 
-test('a rotated key makes its calls again', async () => {
+test('after a key was rotated, the run makes the prepared calls again', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
   await harness.rounds.round();
   const other = harness.sandbox.keys.find(({ key }) => key !== harness.env.ACME_KEY);
@@ -132,7 +132,7 @@ test('a rotated key makes its calls again', async () => {
   expect(fetched.some(({ preparedAt }) => preparedAt !== undefined)).toBe(false);
 });
 
-test('an edited definition makes the calls that have changed', async () => {
+test('after a definition was edited, the run makes the calls that have changed', async () => {
   const harness = await preparationHarness('2026-11-30T07:50:00Z', MONDAYS);
   await harness.rounds.round();
   harness.clock.set(Date.parse(SLOT));

@@ -134,7 +134,7 @@ test('a comment that an older version stored is shown without direction controls
   expect([view?.state.comments[0]?.text, view?.history[0]?.text]).toEqual(['000,1 cases', '000,1 cases']);
 });
 
-test('an approver sees what another run has delivered meanwhile, and must insist', async () => {
+test('an approver sees what another run has delivered meanwhile, and must approve with `again`', async () => {
   const sent: EarlierDelivery[] = [];
   const definition = definitionOf([{ id: 'onboarding', metrics: ['profiles.created'] }]);
   const harness = reviewHarness({

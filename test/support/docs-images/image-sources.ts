@@ -10,7 +10,7 @@ import { readWorkbook } from '../read-files.ts';
 import { artifactNamed } from '../render-folder.ts';
 import { adminPage, PAGE_URL, PAGES } from './admin-page.ts';
 
-// What the pictures of README and docs/ show, as texts. docs/images/sources.json has their hashes.
+// Texts with everything that the pictures of README and docs/ show. docs/images/sources.json has their hashes.
 
 export const IMAGES_FOLDER = 'docs/images';
 export const SOURCES_FILE = join(IMAGES_FOLDER, 'sources.json');

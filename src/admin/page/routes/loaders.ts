@@ -252,7 +252,7 @@ export async function loadReceived(access: Access, query: DeliveriesQuery) {
   return { organizations, query, ...page };
 }
 
-/** The matches of a filter. If the filter is invalid, nothing and the reason. */
+/** The matches of a filter. For an invalid filter: no matches, and the reason. */
 export async function rejectedFilter<Found extends object>(
   found: Promise<Found>,
   nothing: Found,

@@ -170,7 +170,7 @@ export function openChain(
     await requireConditionalWrites(storage, 'Signing');
     for (;;) {
       const head = await readHead(org);
-      // Only after the head is read, which may have reloaded the key.
+      // The key is opened after the head is read, because that may have reloaded it.
       const key = await openKey();
       await publishKey(key);
       const sequence = head.sequence + 1;

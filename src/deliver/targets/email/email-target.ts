@@ -109,7 +109,7 @@ export const emailTarget = defineTarget({
       formats: spec.attach,
       parts: [
         ...(spec.body === 'notice' ? [] : ['the body']),
-        // Only used with a password, and the default is then a subject without figures.
+        // These parts matter only if a workbook has a password. The subject then has no figures by default.
         ...(spec.subject_figures === true && hasHeadline(spec) ? ['the subject'] : []),
       ],
     },

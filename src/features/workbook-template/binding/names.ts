@@ -124,7 +124,7 @@ export function readName(name: string, { sections, headlines }: ReportOutline): 
   const [head, tail] = dot < 0 ? [rest, ''] : [rest.slice(0, dot), rest.slice(dot + 1)];
   const found = dot < 0 ? [] : sectionsNamed(sections, head);
   const fixed = FIXED.get(rest);
-  // The names of every report win: a section called `period` has its figures under all other names.
+  // Names that every report has take precedence over figures of a section called `period`, which keeps all other names.
   if (fixed !== undefined) return { kind: 'bound', target: fixed };
   if (head === 'headline' && /^[1-9]\d?$/.test(tail) && found.length === 0) {
     const number = Number(tail);

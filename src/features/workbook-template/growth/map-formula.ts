@@ -83,7 +83,8 @@ function mapReference(
   const [fromRow, toRow] = start.row <= end.row ? [mapped.from.row, mapped.to.row] : [mapped.to.row, mapped.from.row];
   const first = withRow(from, fromRow);
   const second = withRow(to, toRow);
-  // If a cell counts as a table of one row, Excel writes such a table as a cell. In formulas, `B5:B5` stays a range.
+  // Where a cell counts as a table of one row (`body`), Excel writes a range that has shrunk to one cell as a cell. In
+  // formulas, `B5:B5` stays a range.
   const isCell = from.column !== undefined && start.row !== end.row && formatCorner(first) === formatCorner(second);
   return single === 'body' && isCell
     ? formatReference({ ...reference, separator: '' }, first)

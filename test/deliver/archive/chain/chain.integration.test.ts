@@ -95,7 +95,7 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
       ),
     );
     expect(new Set(added).size).toBe(16);
-    // And the first checkpoint.
+    // The 17th entry is the first checkpoint.
     expect(Math.max(...added)).toBeLessThanOrEqual(17);
     await sealRun(on.signed, RUN, BEGAN);
     expect(await codes(on.storage)).toEqual([]);

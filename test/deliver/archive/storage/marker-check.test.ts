@@ -81,14 +81,17 @@ describe.each(ARCHIVES)('an archive %s', (_, open) => {
     expect(await at.tree()).toEqual([ARCHIVE_MARKER]);
   });
 
-  test.each(absences)('fails without its marker instead of reporting as absent: %s', async (_name, look) => {
-    const at = await open(onTestFinished);
-    const id = newArchiveId();
-    await expect(look(marked(at, id))).rejects.toMatchObject({ code: 'archive.marker_missing' });
-    await createMarker(at.storage, id, 0);
-    const found = await look(marked(at, id));
-    expect(found === undefined || (Array.isArray(found) && found.length === 0) || Object(found).done).toBe(true);
-  });
+  test.each(absences)(
+    'fails without its marker, instead of reporting that nothing is there: %s',
+    async (_name, look) => {
+      const at = await open(onTestFinished);
+      const id = newArchiveId();
+      await expect(look(marked(at, id))).rejects.toMatchObject({ code: 'archive.marker_missing' });
+      await createMarker(at.storage, id, 0);
+      const found = await look(marked(at, id));
+      expect(found === undefined || (Array.isArray(found) && found.length === 0) || Object(found).done).toBe(true);
+    },
+  );
 
   test('works while its marker exists, and again after it is restored', async () => {
     const at = await open(onTestFinished);

@@ -60,7 +60,7 @@ async function caseOf(
 const states = (receipts: readonly { recipient: string; state: string }[]) =>
   receipts.map(({ recipient, state }) => [recipient, state]);
 
-test('together sends the same message to all, with an envelope and a result for each', async () => {
+test('`together: true` sends the same message to all recipients, with an envelope and a result for each', async () => {
   const to = ['a@acme.example', 'gone@acme.example', 'c@acme.example', 'A@ACME.example'];
   const { input, server, kept, got } = await caseOf([{ email: { to, together: true, attach: ['csv'] } }]);
   const { receipts } = await deliver(input);
@@ -102,7 +102,7 @@ test('a server that does not reply is skipped after two messages, and the others
   expect(second.receipts.map(({ state }) => state)).toEqual(['unknown', 'unknown', 'sent', 'sent', 'sent', 'sent']);
 });
 
-test('together names only allowed recipients', async () => {
+test('`together: true` names only allowed recipients', async () => {
   const to = ['a@acme.example', 'rival@elsewhere.example'];
   const { input, got } = await caseOf([{ email: { to, together: true } }]);
   const { receipts } = await deliver(input);

@@ -223,7 +223,7 @@ test.each<[step: SlackStep, fault: SlackFault, state: string, visible: number]>(
   ['files.completeUploadExternal', error('file_update_failed', 'after'), 'sent', 1],
   ['files.info', cut('before'), 'unknown', 1],
   ['files.info', error('internal_error'), 'unknown', 1],
-  // Nothing could show that files are shared, so none is.
+  // Without this scope Docket could not see whether the files are shared, so it shares none.
   ['files.info', { when: 'before', error: 'missing_scope', needed: 'files:read' }, 'refused', 0],
 ])('%s with %j leaves the delivery %s', async (step, fault, state, visible) => {
   const { server, once } = await caseOf({ files: step !== 'chat.postMessage' });

@@ -102,13 +102,13 @@ export function renamedCatalog(catalog: Catalog, names: DisplayNames): Catalog {
   };
 }
 
-/** Puts a report's name for the bucket into a table. */
+/** Gives the bucket column of a table the name that the report sets for it. */
 export const renamedBucket = (table: Table, names: DisplayNames): Table => ({
   ...table,
   columns: table.columns.map((column) => (column.kind === 'time' ? renamed(column, 'bucket', names) : column)),
 });
 
-/** Puts a report's name for the bucket into a response. The other columns get their names from the catalog. */
+/** Gives the bucket column of a response the report's name. The other columns get their names from the catalog. */
 export function renamedResponse(response: ReportResponse, names: DisplayNames): ReportResponse {
   if (!names.has('bucket')) return response;
   const rename = (column: ReportResponse['columns'][number]) =>

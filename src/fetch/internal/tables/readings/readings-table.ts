@@ -204,7 +204,7 @@ function totalReadings(range: DateRange, partners: readonly PartnerDays[], whole
   ];
 }
 
-// No such note makes the table incomplete, because a retry would not help.
+// These notes do not make the table incomplete, because a retry would not help.
 const readAt = (at: string, timezone: string, granularity: NonNullable<Table['granularity']>): TableNote => ({
   code: 'read_at',
   message: { id: 'read_at', of: { at, timezone, granularity } },
