@@ -92,7 +92,7 @@ test('each picture is the one that was drawn, is small, and is on a page', async
     ).toBe(true);
 });
 
-test('what a picture shows is the same each time', async () => {
+test('the content of a picture is the same each time', async () => {
   const before = await imageContents(packs);
   const again = { ...packs, 'weekly-kpi': await demo.run('weekly-kpi', 'weekly-again') };
   expect(await imageContents(again)).toEqual(before);

@@ -69,7 +69,7 @@ const UNLIMITED = { owner: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINI
  */
 export function taskThread<Task, Answer>(settings: TaskThreadOptions): TaskThread<Task, Answer> {
   const { entry, data, memoryMb, clock, maxWaiting = UNLIMITED, responseTimeoutMs } = settings;
-  // By owner, in the order of their turns.
+  // The waiting tasks of each owner. The owners are in the order of their turns.
   const waiting = new Map<string, QueuedTask<Task, Answer>[]>();
   let count = 0;
   let thread: Thread | undefined;

@@ -55,7 +55,7 @@ export function createProgram(io: CommandIo): DocketCommand {
     })
     .addHelpText('after', HELP_FOOTER)
     .exitOverride();
-  // In the order of the help and of docs/reference/cli.md.
+  // This is the order of the commands in the help and in docs/reference/cli.md.
   for (const add of [
     addFirstSteps,
     addReportCommands,

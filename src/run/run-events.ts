@@ -63,7 +63,7 @@ export function logRunEvents(log: Log): OnRunEvent {
       case 'waiting': {
         const { call, ahead: count } = event;
         const fields = { stage: 'fetch', call, count, until: new Date(event.until).toISOString() };
-        // Only once per attempt: its other calls wait in the same queue.
+        // Logs the wait at `info` once per attempt, because its other calls wait in the same queue.
         if (waitLogged) return log.debug('A call waits for a token of its API key', fields);
         waitLogged = true;
         return log.info('The run waits for the budget of its API key', fields);

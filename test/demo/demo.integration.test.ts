@@ -15,7 +15,7 @@ beforeAll(async () => {
   ended = await Promise.all(OUT.map(demo));
 });
 
-test('two demos beside each other end well, each with everything it promises', async () => {
+test('two demos that run at the same time both succeed and write all their files', async () => {
   for (const [index, { code, stderr }] of ended.entries()) {
     expect({ code, stderr }).toMatchObject({ code: 0 });
     const files = await readdir(join(folder, OUT[index] ?? ''), { recursive: true });

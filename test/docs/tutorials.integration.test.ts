@@ -20,7 +20,7 @@ const open: Terminal[] = [];
 beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'docket-tutorials-')));
   await mkdir(join(folder, 'bin'));
-  // What `npm link` does.
+  // Puts `docket` on the PATH, as `npm link` does.
   await writeFile(join(folder, 'bin/docket'), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`);
   await chmod(join(folder, 'bin/docket'), 0o755);
 });

@@ -58,7 +58,7 @@ const ARCHIVES: readonly { readonly where: string; readonly open: Open; readonly
       storage.close();
       return url;
     },
-    // Only every fourth step, because loading the SDK takes long. The unit tests kill at every step.
+    // Kills only at every fourth step, because loading the SDK takes long. The unit tests kill at every step.
     apart: 4,
   },
 ];

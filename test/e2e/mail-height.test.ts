@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-test('e-mails are not higher than readers scroll, at 600 pixels of width', async () => {
+test('e-mails of 600 pixels width are no longer than readers scroll', async () => {
   const page = await browser.newPage({ viewport: { width: 600, height: 800 } });
   const heights: number[] = [];
   for (const { dataset, locale } of samplePacks(GENERATED)) {

@@ -373,7 +373,8 @@ describe.each(folders)('after an upgrade from version %s', (version) => {
   test('nothing was sent twice or to other recipients, and the extended archive is verified', async () => {
     const sent = [...recording.mails, ...mail.arrived()];
     const resent = recording.mails.find(({ to: recipients }) => recipients.includes('lost-2@acme.example'));
-    // Each message has one recipient, and each delivery its own Message-ID. A run and its reader identify it as well.
+    // Each message has one recipient, and each delivery its own Message-ID. The pair of run and recipient identifies a
+    // delivery as well.
     expect(repeated(sent, ({ messageId }) => messageId)).toEqual([resent?.messageId]);
     const toReaders = sent.filter(({ to: recipients }) => !recipients.some((each) => each.startsWith('owner@')));
     expect(repeated(toReaders, ({ run, to: [recipient] }) => `${run} ${recipient}`)).toEqual([

@@ -377,7 +377,7 @@ test('status_changed sends once per crossing, compared with what this recipient 
   expect(await runWith(judged('watch'), judged('breached', { metric: 'new' }))).toBe(true);
   expect(await runWith(judged('watch'), judged('undefined', { metric: 'new' }))).toBe(true);
   expect(await runWith(judged('watch'))).toBe(false);
-  // After a run that may have delivered, or a record without statuses, it is not certain what was sent: it sends.
+  // After a run that may have delivered, or a record without statuses, nobody knows what was sent: the report is sent.
   await sent.recordStart(place, 'lost', 10_000);
   expect(await runWith(judged('watch'))).toBe(true);
   await sent.recordSent(place, { figures: 'f', run: 'old', at: 20_000 });
@@ -426,7 +426,7 @@ describe('a figure that cannot be right', () => {
     return found;
   }
 
-  test('does not count as a recovery: the next right figure that is breached is no second crossing', async () => {
+  test('does not count as a recovery: a breached correct figure after it is no second crossing', async () => {
     const breached = [judged('breached')];
     expect(await decisions('again', breached, [wrong], breached, [judged('on_target')])).toEqual([
       true,
@@ -436,7 +436,7 @@ describe('a figure that cannot be right', () => {
     ]);
   });
 
-  test('counts as no status: the first right figure that is breached crosses', async () => {
+  test('has no status: the first correct figure that is breached is a crossing', async () => {
     expect(await decisions('first', [wrong], [judged('on_target')], [judged('breached')])).toEqual([true, false, true]);
   });
 });

@@ -293,7 +293,7 @@ targets:
     expect(JSON.parse(stdout)).toMatchObject({ runs: 1 });
     await expect(older('check', '--offline')).rejects.toMatchObject({ stdout: expect.stringContaining('"split"') });
 
-    // More files than 0.2.0 reads: it says so, and leaves the run as it is.
+    // The run has more files than 0.2.0 reads. 0.2.0 reports that, and leaves the run as it is.
     const place = join(folder, 'archive/acme/desks', order.id);
     const manifest = await manifestOf(order.id);
     const files = Array.from({ length: 1_000 }, (_, index) => ({
@@ -413,7 +413,7 @@ targets:
     expect(await readdir(join(folder, 'out'))).toEqual([splitSlug(first)]);
   });
 
-  test('makes no pack of other desks with others: skip, and one pack of each for the addresses of others', async () => {
+  test('makes no packs of other desks with `others: skip`, and sends one pack of each to the addresses in `others`', async () => {
     const [first = '', ...others] = groups;
     await save(listOf([first]), (report) => report.replace('to: desks.csv', 'to: desks.csv\n  others: skip'));
     const skipped = await go();

@@ -240,7 +240,7 @@ export async function runChaos(
     if (due.length === 0) actions[draw.weightedIndex(actions.map(([weight]) => weight))]?.[1]();
     await sleep(between(200, 1_200));
   }
-  // On a slow machine no run may have sent a mail yet. The remaining runs still will.
+  // On a slow machine perhaps no run has sent a mail yet. The remaining runs still will.
   for (let tries = 0; typeof only !== 'object' && deployment.mailEnds.length === 0 && tries < 10; tries += 1) {
     if (until?.aborted === true) break;
     await killMidMail(1);

@@ -156,7 +156,7 @@ async function drain(
     }
     if (turn % 5 === 0) onProgress(`  ${runs.length} runs, ${open.length} unfinished`);
     if (open.length === 0 && jobs === 0 && newest === Math.floor(deployment.now() / grid) * grid) {
-      // On a slow machine no run may have used a prepared answer yet: those of the next slot will.
+      // On a slow machine perhaps no run has used a prepared response yet. The runs of the next slot will.
       if (until === undefined && !runs.some(({ prepared }) => prepared !== undefined) && !isLastSlot) {
         isLastSlot = true;
         await waitFor('answers for the next slot', async () => (await record.prepared()) > 0, READY);

@@ -64,7 +64,7 @@ export async function imageEngine(image: string): Promise<ImageEngine> {
     ]);
     // Only Docker's format has a HEALTHCHECK. Use this machine's npm cache instead of fetching packages again.
     const cache = ['--volume', `${await npmSays('cache')}:/root/.npm`];
-    // As one layer, since storing a layer after each step takes longer than the steps.
+    // Builds a single layer, since storing a layer after each step takes longer than the steps.
     await podman([
       ...['build', '--isolation', 'chroot', '--layers=false', '--pull=never', ...cache],
       ...['--format', 'docker', '--tag', image, '.'],

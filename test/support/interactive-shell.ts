@@ -45,7 +45,7 @@ export async function typeInto(
     left.shift();
     child.stdin.write(step.press);
   });
-  // Before the time limit of the test, which would not show the screen and would leave the shell running.
+  // Ends before the time limit of the test, which would not show the screen and would leave the shell running.
   const stuck = setTimeout(() => child.kill('SIGKILL'), STUCK_MS);
   await ended;
   clearTimeout(stuck);

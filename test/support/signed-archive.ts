@@ -105,7 +105,7 @@ export async function signedArchive(root: string) {
   const sealed = await later.archive.peek({ id: RUNS.last, org: 'acme', report: 'weekly-kpi' });
   if (sealed === undefined || checkpoint === undefined) throw new Error('not sealed');
   await later.archive.putReceipts(sealed, []);
-  // Only the newest public key. It vouches for everything before its own entries.
+  // Passes only the newest public key, which vouches for everything before its own entries.
   const [newest = ''] = second.publicPem.split(/(?<=-----END PUBLIC KEY-----\n)/);
   return {
     storage,

@@ -12,7 +12,7 @@ export function parseRetryAfter(header: string | undefined, date: string | undef
   const text = header?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Math.min(Math.ceil(Number(text) * SECOND_MS), MAX_RETRY_AFTER_MS);
-  // Only the HTTP form, because `Date.parse` would read "-5" or "1e9" as a year.
+  // Accepts only the HTTP form of a date, because `Date.parse` would read "-5" or "1e9" as a year.
   if (!/^[A-Z][a-z]{2,8},? /.test(text)) return undefined;
   const until = Date.parse(text);
   if (Number.isNaN(until)) return undefined;

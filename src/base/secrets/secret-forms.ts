@@ -80,7 +80,7 @@ function encodings(text: string): Omit<SecretForm, 'partial'>[] {
   const hex = bytes.toString('hex');
   const base64 = [0, 1, 2].map((before) => {
     const all = Buffer.concat([Buffer.alloc(before), bytes]);
-    // Only the digits that depend on the secret alone. Those at both ends also depend on adjacent text.
+    // Keeps only the digits that depend on the secret alone. Those at both ends also depend on adjacent text.
     return all.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((all.length * 8) / 6));
   });
   const urlSafe = base64.map((digits) => digits.replaceAll('+', '-').replaceAll('/', '_'));

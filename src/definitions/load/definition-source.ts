@@ -188,7 +188,7 @@ export function watchDefinitions(first: Definitions, options: WatchOptions): Def
     return clock.sleep(ms, AbortSignal.any([waking.signal, closing.signal])).catch(() => {});
   };
 
-  // Before the first check, which finds changes made since the first load.
+  // Watching begins before the first check, which finds the changes made since the first load.
   if (before !== undefined) watchPaths(before.directories);
   changePending = true;
   const running = run();

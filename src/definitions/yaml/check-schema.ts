@@ -156,7 +156,7 @@ class Repairs<Schema extends z.ZodType> {
       diagnostics.push(findingDiagnostic(source, plain, finding));
     }
     const done = new Set<string>();
-    // From the end of lists, so that indexes stay valid.
+    // Repairs lists from their end, so that indexes stay valid.
     for (const { path, finding } of repairs.sort((a, b) => comparePaths(b.path, a.path))) {
       const key = JSON.stringify(path);
       if (done.has(key)) continue;

@@ -152,7 +152,7 @@ export function createAccountSignIn(ports: AccountSignInPorts) {
         const why = 'the browser did not begin this sign-in, or more than ten minutes ago';
         return refuse(context, { why }, { why: 'flow' });
       }
-      // Only one use: the same redirect is refused the next time.
+      // A started sign-in can be used once: the same redirect is refused the next time.
       flows.clear(context);
       const { to } = flow;
       let account: ConfirmedAccount;

@@ -60,7 +60,7 @@ export function redisResponseCache(
   /** Undefined: the response has expired or cannot be read. */
   const read = async (cacheKey: string): Promise<CachedResponse | undefined> => {
     const { answer } = keysOf(cacheKey);
-    // Never older than the one found, because only a response computed later replaces it.
+    // This may be a newer response than the one found, but never an older one: only a later one replaces it.
     const compressed = await withRedisErrors(undefined, () => redis.hgetBuffer(answer, 'packed'), BEFORE_CALL);
     const found = compressed === null ? undefined : await decompressJson(compressed, cachedResponseSchema);
     if (found === undefined) await discard(cacheKey);

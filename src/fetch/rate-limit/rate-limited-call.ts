@@ -123,7 +123,7 @@ export async function rateLimitedCall<Value>(
       attempt += 1;
       continue;
     }
-    // In parallel, in one round trip, so that a caller that waits for the response finds the token completed.
+    // Sends all in one round trip, so that a caller that waits for the response finds the token completed.
     await Promise.all([
       ignoringRedisOutage(() => budget.complete(key, token)),
       ignoringRedisOutage(async () => coalescer?.put(value)),

@@ -45,10 +45,10 @@ export const notice = (to: LocaleFormatters) => {
     changed: (figures: number, report: string, recipients: number) =>
       `The service has changed ${counted(figures, 'figure')} of ${report} since it was delivered to ${counted(recipients, 'recipient')}.`,
 
-    /** Above a message of Docket, which is in English. */
+    /** Shown above a message of Docket, which is in English. */
     error: 'Reason:',
     errorLines: { where: 'where', expected: 'expected', got: 'got', next: 'what to do' },
-    /** Above the reason that a person gave. */
+    /** Shown above the reason that a person gave. */
     reason: 'Reason:',
     notDelivered: 'Not delivered:',
     retryDeliveries: 'To retry these deliveries only, with the same files:',

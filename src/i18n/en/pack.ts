@@ -37,14 +37,14 @@ export const pack = (to: LocaleFormatters) => {
     trendOne: (label: string, { label: at, text }: { readonly label: string; readonly text: string }) =>
       `${label}: ${text} (${at})`,
     trendNone: (label: string) => `${label}: no figures`,
-    /** Below trends with partial buckets. */
+    /** Shown below trends with partial buckets. */
     hatchedMeans: 'Hatched: the figure is of a part of its time, or of a time that is still running.',
     targetLineMeans: 'Dashed line: the target.',
     bandMeans: 'Grey band: the usual range of the last figure, from the twelve before it.',
     gapsMean: 'A gap means that there is no figure. It is not zero.',
     target: 'Target',
     /**
-     * Below exceptions that are breached or on watch.
+     * Shown below exceptions that are breached or on watch.
      * @param of the number of all rows
      */
     rowsBehind: (shown: number, behind: number, of: number, notJudged: number) => {
@@ -75,17 +75,17 @@ export const pdf = (to: LocaleFormatters) => {
     return files.length === 0 ? '' : `All rows are in ${files.join(' and ')}.`;
   };
   return {
-    /** Beside the first rows; empty if no file has the others. */
+    /** Shown beside the first rows; empty if no file has the others. */
     allRows,
     /**
-     * Below the table, if rows are left out.
+     * Shown below the table if rows are left out.
      * @param formats formats of the report's outputs
      */
     firstRows: (shown: number, all: number, formats: readonly string[]) => {
       const first = shown === 0 ? 'None' : `The first ${to.number(shown)}`;
       return `${first} of ${counted(all, 'row')}: a PDF has no room for more. ${allRows(formats)}`.trim();
     },
-    /** On each page on which a section continues. */
+    /** Shown on each page on which a section continues. */
     continued: (title: string) => `${title} (continued)`,
     /** About characters that no font of the PDF has. */
     unknownCharacters:

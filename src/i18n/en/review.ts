@@ -15,16 +15,16 @@ export const review = (to: LocaleFormatters) => {
      * @param day in words
      */
     comment: (author: string, day: string) => `Comment by ${author}, ${day}`,
-    /** Above what a comment asks its readers to decide, and what others are to do. */
+    /** Headings above the decisions that a comment requests from its readers, and above the actions for others. */
     asked: 'Asked of you',
     actions: 'Actions',
     /**
-     * At the end of an action from an earlier period, in brackets.
+     * Shown in brackets at the end of an action from an earlier period.
      * @param period e.g. `September 2026`
      */
     carried: (period: string) => `carried from ${period}`,
     /**
-     * After the beginning of a comment.
+     * Shown after the beginning of a comment that is cut.
      * @param where e.g. `in the attached workbook`
      */
     continued: (where: string) => `Continued ${where}.`,
@@ -44,11 +44,11 @@ export const review = (to: LocaleFormatters) => {
      */
     correctedSubject: (edition: number | undefined) =>
       edition === undefined ? 'Corrected' : `Corrected, edition ${edition}`,
-    /** At the end of the names of a corrected edition's files, in brackets. */
+    /** Shown in brackets at the end of the file names of a corrected edition. */
     correctedFile: (day: string) => `corrected, replaces the edition of ${day}`,
     changed: (figures: number) => `${counted(figures, 'figure')} changed`,
     /**
-     * After the reason for a corrected edition. Not all figures can be compared, e.g. lists and current counts cannot.
+     * Shown after the reason for a corrected edition. Not all figures can be compared: lists and current counts cannot.
      */
     unchanged: 'No figure that can be compared has changed',
     /** @param place bucket and group of the figure; empty for totals */
@@ -60,7 +60,7 @@ export const review = (to: LocaleFormatters) => {
     /** The label of the replaced run's id. */
     replaces: 'Replaces run',
     /**
-     * In place of `corrected`, if somebody requested a delivered period again.
+     * Shown instead of `corrected` if somebody requested a delivered period again.
      * @param day when it was delivered before, in words
      */
     repeated: (day: string) => `Repeated copy, after the delivery of ${day}`,

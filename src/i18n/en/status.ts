@@ -69,7 +69,7 @@ export const status = (to: LocaleFormatters) => {
     targetColumn: 'Target',
     watchColumn: 'Watch limit',
     target: (target: string) => `target ${target}`,
-    /** Below a target. */
+    /** Shown below a target. */
     watchLimit: (limit: string) => `watch ${limit}`,
     /**
      * About a metric's target, in the metric's definition.
@@ -81,7 +81,7 @@ export const status = (to: LocaleFormatters) => {
     /** For a target that applies to whole periods of one length. */
     targetPer: (target: string, per: TargetPer) => `${target} per ${per}`,
     /**
-     * Below a table with statuses.
+     * Shown below a table with statuses.
      * @param targets each with label and target
      */
     targets: (targets: readonly string[]) => `Targets: ${targets.join('; ')}.`,

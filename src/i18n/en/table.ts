@@ -8,7 +8,7 @@ export const table = (to: LocaleFormatters) => ({
   yes: 'yes',
   no: 'no',
   total: 'Total',
-  /** In place of "Total", for counts that were read day by day. */
+  /** Shown instead of "Total" for counts that were read day by day. */
   lastDay: 'Last day',
   fromTo: (from: string, last: string) => `${from} to ${last}`,
   /** E.g. `FY2026-Q1`. In ASCII, because file names contain it. */

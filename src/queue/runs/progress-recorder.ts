@@ -65,7 +65,7 @@ export function createProgressRecorder(
     for (let pauseMs = FIRST_WRITE_DELAY_MS; ; pauseMs = WRITE_INTERVAL_MS) {
       await clock.sleep(pauseMs, ending.signal).catch(() => {});
       if (ending.signal.aborted) return;
-      // Before the first await: commands of one event-loop turn share a round trip.
+      // Called before the first await, because commands of one event-loop turn share a round trip.
       publishLive();
       if (Object.keys(change).length === 0) continue;
       const next = change;

@@ -182,7 +182,7 @@ async function finishReport(
   try {
     if (due.error !== undefined) throw due.error;
     const skipped = await skipSlots(due.report, decision, maxSkips, now, ports);
-    // Last, so that after a crash before this line, the next scan finds the same slots.
+    // Moves the cursors last: after a crash before this line, the next scan finds the same slots.
     await ports.cursors.advance(
       cursorMoves(positions, (timing, index) =>
         // The cursor of a paused report moves only past slots that can never be caught up.

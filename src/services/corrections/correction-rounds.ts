@@ -251,7 +251,7 @@ async function carryOut(correction: Correction, edition: Edition, ports: Correct
   }
   if (state !== 'open' || correction.notified) return correction;
   const figures = await loadFigures(edition, corrections);
-  // Only once: people decide about editions that were rejected, cancelled or failed.
+  // Sends automatically only once: people decide about editions that were rejected, cancelled or failed.
   const earlier = foldCorrections(run, await corrections.events(run)).find((one) => one.number === number - 1);
   const isAutomatic = figures.corrections.on_correction === 'send' && !earlier?.ended;
   const isCapped = isAutomatic && (await isAutomaticCapped(correction, edition, ports));

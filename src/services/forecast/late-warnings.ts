@@ -23,7 +23,7 @@ export async function lateWarnings(
 ): Promise<Diagnostic[]> {
   const reports = definedReports(jobs);
   if (!reports.some(({ definition }) => definition.schedule.some((one) => one.late_after !== undefined))) return [];
-  // From a full minute on, so that the window does not begin in the middle of a slot.
+  // The window begins at a full minute, so that it does not begin in the middle of a slot.
   const from = Math.ceil(now / MINUTE_MS) * MINUTE_MS;
   const window = { from, to: from + DAYS * DAY_MS };
   const input = { reports, orgs: [...jobs.orgs.values()], window, pauses: new Map(), assumptions: DEFAULT_ASSUMPTIONS };

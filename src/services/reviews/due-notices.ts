@@ -100,7 +100,7 @@ function toApprovers(scope: NoticeScope, at: number, round: number): DueNotice[]
     const first = { key: `approve ${round} ${content}`, at, news: { kind: 'approval', due, ...news } } as const;
     const { reminders, remindedAt } = deadline ?? weeklyReminders(at, now);
     if (reminders === 0) return first;
-    // Only the last reminder: after an outage, nobody should get all of them at once.
+    // Sends only the last reminder: after an outage, nobody should get all of them at once.
     return { key: `remind ${content} ${reminders}`, at: remindedAt, news: { kind: 'reminder', due, ...news } };
   });
 }

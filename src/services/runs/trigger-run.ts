@@ -125,7 +125,7 @@ export async function triggerRun(request: TriggerRequest, ports: TriggerPorts): 
   }
   const [{ opened, record }, place] = await Promise.all([
     ports.runs.open(order, { definition, settings }),
-    // Only for a certainly new run, because another one may already be enqueued.
+    // Only a run that is certainly new gets a place now. Any other run may already be enqueued.
     isNew ? ports.queue.assignPlace(order) : undefined,
   ]);
   if (!scheduled && !(record.asked === order.asked && record.priority === order.priority)) {

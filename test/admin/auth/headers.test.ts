@@ -14,7 +14,7 @@ describe('the headers of a response', () => {
   });
   afterAll(() => redis.quit());
 
-  it('let a page load only files of this site, and data load nothing', async () => {
+  it('let a page load only files of this site, and let other responses load nothing', async () => {
     const browser = cookieClient(authApp);
     await browser.signIn(ann.token);
     const page = await browser.send('GET', '/page');
@@ -32,7 +32,7 @@ describe('the headers of a response', () => {
     }
   });
 
-  it('let the preview of a mail run and load nothing', () => {
+  it('keep the preview of a mail from running scripts and loading files', () => {
     expect(PREVIEW_POLICY.split('; ')).toEqual(
       expect.arrayContaining(['sandbox', "default-src 'none'", "form-action 'none'", "frame-ancestors 'self'"]),
     );

@@ -93,7 +93,7 @@ describe('the form for deliveries with unknown results', () => {
     expect(Buffer.byteLength(page)).toBeLessThan(60_000);
   });
 
-  it('is hidden from viewers, who still see the answers, and for notices', async () => {
+  it('is hidden from viewers, who still see the answers, and is absent for notices', async () => {
     const rows = [row(1, 'unknown'), row(2, 'unknown')];
     const viewed = part(await show({ rows, token: ben.token }), 'decide');
     expect(viewed).toContain('r2@acme.example');

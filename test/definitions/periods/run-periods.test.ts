@@ -25,7 +25,7 @@ const daysOf = (at: number, spec?: Spec) => {
 };
 
 describe('the periods of a run', () => {
-  test('are those of the report and of sections with their own, which end with that of the report', () => {
+  test('are that of the report and those that sections set, which end with the period of the report', () => {
     expect(daysOf(SLOT)).toEqual([
       '2026-10-01..2026-10-31',
       '2025-10-01..2026-10-31',
@@ -47,7 +47,7 @@ describe('the periods of a run', () => {
     expect(days({ from: '2026-03-01', to: '2026-03-31' })).toBe('2026-03-23');
   });
 
-  test('of sections end with the period that replaces that of the report', () => {
+  test('of sections end with the period that replaces the period of the report', () => {
     expect(daysOf(SLOT, { from: '2026-03-01', to: '2026-03-31' })).toEqual([
       '2026-03-01..2026-03-31',
       '2025-03-01..2026-03-31',

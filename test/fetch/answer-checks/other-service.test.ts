@@ -81,7 +81,7 @@ describe('a requested comparison that is missing', () => {
     });
   });
 
-  test('in the rows, or there without the figure, gets a note', async () => {
+  test('in the rows, or lacks the figure there, gets a note', async () => {
     const text = 'The service did not return the previous period: not known here.';
     expect(await lacking({ row: { compare: undefined } })).toEqual([text]);
     expect(await lacking({ row: { compare: {} } })).toEqual([text]);

@@ -56,7 +56,7 @@ describe('while Redis is away', () => {
   });
 
   it('a queue that was opened meanwhile works as soon as Redis is back', async () => {
-    // In the same turn, while the client does not know yet that the server is dead: BullMQ sends it a command.
+    // Opens the queue in the turn of the kill: BullMQ sends a command before the client knows that the server is dead.
     const killed = redis.kill();
     const queue = runQueue(harness.producer, { prefix: harness.prefix });
     await killed;

@@ -26,7 +26,7 @@ async function runsInQueue() {
 test('runs without a job are found even behind more runs than one look checks', async () => {
   const own = await runsInQueue();
   for (let index = 0; index < 5; index += 1) await own.open(index, true);
-  // Also more runs of the same instant than one look checks.
+  // Four of these runs have the same instant: more than one look checks.
   const lost = [await own.open(5, false)];
   for (let index = 0; index < 4; index += 1) lost.push(await own.open(6, false));
   const look = createOrphanRequeuer(own, 3);

@@ -699,7 +699,7 @@ describe('the backoff', () => {
     expect(retryDelayMs(3, 1)).toBe(120_000);
   });
 
-  it('doubles from half a minute to a quarter of an hour, of which chance takes up to half', () => {
+  it('doubles from half a minute to a quarter of an hour, and chance shortens it by up to half', () => {
     expect([1, 2, 3, 4].map((failed) => retryDelayMs(failed, 1))).toEqual([30_000, 60_000, 120_000, 240_000]);
     expect([1, 2].map((failed) => retryDelayMs(failed, 0))).toEqual([15_000, 30_000]);
     expect(retryDelayMs(50, 1)).toBe(900_000);

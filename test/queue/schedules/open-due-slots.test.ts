@@ -226,7 +226,7 @@ describe('due slots', () => {
     expect(await slots()).toEqual(['2026-11-16T07:00:00.000Z', ...before]);
   });
 
-  it('skipped by a clock far ahead are opened by a process that looks when they come due', async () => {
+  it('that a process with a clock far ahead has skipped are opened by a process that looks when they come due', async () => {
     const daily = reportDefinition('daily', { cron: '0 7 * * *', timezone: 'UTC', catch_up: 'latest' });
     const memory = createDueSlotCache();
     const remembering = () => openDueSlots([daily], ports(), memory);

@@ -118,7 +118,7 @@ describe('column blocks', () => {
 });
 
 describe('a transposed table', () => {
-  it('on pages has at most six rows and more than nine figures', () => {
+  it('is transposed on pages only with at most six rows and more than nine figures', () => {
     expect(tableOf(byGroup(10, {}, 6))).toMatchObject({ transposed: false, transposedOnPages: true });
     expect(tableOf(byGroup(10, {}, 7))).toMatchObject({ transposed: false, transposedOnPages: false });
     expect(tableOf(byGroup(9, {}, 6))).toMatchObject({ transposed: false, transposedOnPages: false });

@@ -120,7 +120,7 @@ test('an address that is no longer allowed when its message would be sent gets n
   expect(await rows()).toMatchObject({ 'late@acme.example': 'refused' });
 });
 
-test('a recipient added to an approved report needs as many approvals, and none by the person who added it', async () => {
+test('a recipient added to an approved report needs as many approvals as the report, none by the person who added it', async () => {
   const { world, here, id, mails, rows, state, raw } = await delivered(two, [], [ANN, BOB]);
   expect(state()).toBe('done');
   const before = mails.length;

@@ -33,7 +33,7 @@ test.each([
   expect(scheduleSchema.safeParse({ cron, prepare }).success).toBe(true);
 });
 
-test('a slot is prepared from `prepare` before it until its run starts', () => {
+test('a slot is prepared for the time of `prepare` before it, until its run starts', () => {
   const report = frozen({ cron: '0 9 * * MON', prepare: '2h' });
   const due = createDuePreparations();
   expect(due([report], at('2026-11-30T05:59:59Z'))).toEqual([]);

@@ -98,7 +98,7 @@ export async function assembleRunFolder(
   }
   // Made durable with the rest, so that the first delivery need not do it.
   if (files !== '.') await mkdir(join(staged, 'attempts'));
-  // In parallel: the file system then makes several durable at once.
+  // Syncs in parallel, because the file system then makes several files durable at once.
   await forEachWithConcurrency(
     [
       ...paths.map((path) => () => syncPath(path)),

@@ -142,7 +142,7 @@ describe('docket run without REDIS_URL', () => {
     expect(await other.run()).toMatchObject({ code: 0 });
   });
 
-  test('leaves a deployment on the same archive nothing except the record of what was sent', async () => {
+  test('leaves only the record of what was sent in the archive of a deployment', async () => {
     const redis = await localRedis({ PATH: process.env.PATH });
     onTestFinished(() => redis.close());
     const { env, context, run } = await laptop();

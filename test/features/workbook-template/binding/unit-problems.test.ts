@@ -57,7 +57,7 @@ test('formats name units in quotes or by escaped letters, in English and German'
   ).toEqual(['hours', 'days', 'hours', undefined, undefined, 'days', 'seconds']);
 });
 
-test('a header can name seconds, like a name can', () => {
+test('the header of a column can set seconds as its unit, as the name of a cell can', () => {
   const [section] = outline({ workbook_units: 'report' }).sections;
   if (section === undefined) throw new Error('no section');
   const read = headerReader(section);

@@ -91,7 +91,7 @@ describe('a table over several pages of columns', () => {
       fc.property(arbitrary, (requested) => {
         const of = { ...requested, headUse: requested.head };
         const { first, further, ends } = pagesOf(of);
-        // What is above the header fills whole pages, and the rows begin on the one after.
+        // The part above the header fills whole pages, and the rows begin on the next page.
         const flows = of.head >= of.page;
         for (const size of flows ? further : first) expect(size).toBeLessThanOrEqual(of.page);
         if (first.length === further.length) expect(ends[0]).toBeGreaterThanOrEqual(3);

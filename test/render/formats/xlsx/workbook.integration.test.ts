@@ -22,7 +22,7 @@ const { render } = useRenderFolder();
 
 const workbook = async (data: Dataset) => {
   const path = artifactNamed(await render(data, [{ format: 'xlsx' }]), '.xlsx').path;
-  // Whatever a test is about: Excel must open its workbook without offering to repair it.
+  // Excel must open the workbook of every test without offering to repair it.
   expect(await validateFile(path)).toMatchObject({ ok: true, errors: [] });
   return { path, book: readWorkbook(path) };
 };
