@@ -146,7 +146,7 @@ test.each(['on_demand', 'schedule'] as const)(
     expect(await deployment.rows(record.id)).toEqual(rows);
     expect(deployment.mail.messages()).toHaveLength(2);
 
-    // Allowed again, only this recipient gets a mail from the retry.
+    // Once the recipient is allowed again, only this recipient gets a mail from the retry.
     await deployment.allow(BOTH);
     await deployment.decisions.retry(record.id, who);
     await deployment.works(record.id);

@@ -53,7 +53,7 @@ test('a diff lists changed fields, slots, recipients and targets', async () => {
   });
 });
 
-test('a diff of a new report adds all slots, recipients and targets, and that of a removed one removes them', async () => {
+test('a diff shows all slots, recipients and targets of a new report as added, and those of a removed report as removed', async () => {
   const own = await version();
   expect(diffReports(undefined, own, NOW, BUILT_IN_KINDS)).toEqual({
     fields: [],

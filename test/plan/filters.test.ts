@@ -140,7 +140,7 @@ describe('groups split over calls', () => {
     ]);
   });
 
-  test('keep the other filters, and exclude what their own filter excludes', () => {
+  test('keep the filters of other dimensions, and exclude the values that the filter of their own dimension excludes', () => {
     const risk = only('profile.risk', 'high', 'low');
     expect(part(['city', 'profile.risk'], 4, 50, risk, without('city', 'zug', 'bern', 'genf'))).toEqual([
       [risk, only('city', 'chur', 'thun')],

@@ -70,7 +70,7 @@ export async function findLateSlots(
   return found;
 }
 
-/** Simulates these runs, and says whether all of the slot are on time. */
+/** Simulates these runs, and says whether all runs of the slot are on time. */
 type IsOnTime = (runs: readonly ForecastRun[], assumed?: Partial<ForecastAssumptions>) => Promise<boolean>;
 
 /** The least number from `from` to `to` that is enough, as far as more is better. `to` is enough. */

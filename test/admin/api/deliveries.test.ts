@@ -79,7 +79,7 @@ describe('the deliveries API', () => {
     });
   });
 
-  it('decides about several deliveries of a run at once, and audits each', async () => {
+  it('decides about several deliveries of a run together, and audits each', async () => {
     const { id: run, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
     const path = `/api/runs/${run.slice(0, 16)}/deliveries/resolve`;
     const body = { ...decision, deliveries: deliveries.slice(1, 3) };

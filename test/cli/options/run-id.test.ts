@@ -69,7 +69,7 @@ describe('short ids on the command line', () => {
     expect(JSON.parse(released.stdout)).toMatchObject({ id: held.id, state: 'queued' });
   });
 
-  it('name the run whose unknown deliveries are decided about at once', async () => {
+  it('name the run whose unknown deliveries are decided about together', async () => {
     const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'refused']);
     await seal(id);
     const resolve = (...args: string[]) => call('deliveries', 'resolve', ...args, '--reason', 'asked', '--json');

@@ -270,7 +270,7 @@ describe('an impossible or contradictory figure is marked as wrong and gets no s
   });
 });
 
-test('a label that differs from the catalog is no finding: the table shows that of the catalog, the run records the other', async () => {
+test('a label that differs from the catalog is no finding: the table shows the catalog’s label, and the run records the other', async () => {
   service.tell({ report: column(CREATED, { label: 'Profiles made' }) });
   const dataset = await fetched(TABLES.weeks);
   expect(incomplete(dataset)).toEqual([]);

@@ -105,7 +105,7 @@ describe('the year before', () => {
         (section) =>
           compile([section], { compare: ['previous_period', 'previous_year'] }, { period, ...more }).calls.length,
       );
-    // Days of the year before are not the days in the same position.
+    // A section by day needs further calls: a day is compared with the day 364 days before, which is at another position.
     expect(counts(year)).toEqual([1, 3, 1, 1]);
     expect(counts(OCTOBER)).toEqual([2, 3, 2, 2]);
     const settings = settingsOf({ fiscal_year_start: { month: 4, day: 6, named_by: 'end' } });

@@ -69,7 +69,7 @@ describe('worker and scheduler processes', () => {
   };
   const reached = (id: string, ...states: RunState[]) => waitForRun(harness, id, ...states);
 
-  it('killed during a run leave it to another process, and the run uses no further attempt', async () => {
+  it('that are killed during a run leave it to another process, and the run uses no further attempt', async () => {
     const first = await start('hangs');
     const { record } = await harness.trigger(onDemand(reportDefinition()));
     expect(await first.next()).toEqual({ started: record.id, attempt: 1 });
@@ -80,7 +80,7 @@ describe('worker and scheduler processes', () => {
     await reached(record.id, 'done');
   });
 
-  it('asked to stop put their runs back at once', async () => {
+  it('that are asked to stop put their runs back immediately', async () => {
     const first = await start('hangs');
     const { record } = await harness.trigger(onDemand(reportDefinition()));
     await first.next();
@@ -120,7 +120,7 @@ describe('worker and scheduler processes', () => {
     }
   };
 
-  it('killed while a run waits for tokens do not make it a poisonous run', async () => {
+  it('that are killed while a run waits for tokens do not make it a poisonous run', async () => {
     const { record } = await harness.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 4);
     const survivor = await start('works');
@@ -128,7 +128,7 @@ describe('worker and scheduler processes', () => {
     expect(await reached(record.id, 'done')).toMatchObject({ losses: { all: 4, stuck: 1 } });
   });
 
-  it('killed again and again fail the run in the end, even if it progresses each time', async () => {
+  it('that are killed again and again fail the run in the end, even if it progresses each time', async () => {
     const { record } = await harness.trigger(onDemand(reportDefinition()));
     await killedWaiting(record, 8);
     const survivor = await start('works');
@@ -151,7 +151,7 @@ describe('worker and scheduler processes', () => {
     // Two processes fill their heaps, which takes long on a busy machine.
   });
 
-  it('blocked for longer than their lock do not deliver again what another process has delivered', async () => {
+  it('that are blocked for longer than their lock do not deliver again what another process has delivered', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'docket-blocked-'));
     const first = await start('blocks', [], join(folder, 'go'));
     const { record } = await harness.trigger(onDemand(reportDefinition()));
@@ -173,7 +173,7 @@ describe('worker and scheduler processes', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('asked to stop under load leave no run stalled, and others make the remaining calls, each once', async () => {
+  it('that are asked to stop under load leave no run stalled, and others make the remaining calls, each once', async () => {
     const [first] = await Promise.all([start('steps'), start('steps')]);
     const ids: string[] = [];
     for (let n = 0; n < 20; n += 1) ids.push((await harness.trigger(onDemand(reportDefinition(`r${n}`)))).record.id);
@@ -190,7 +190,7 @@ describe('worker and scheduler processes', () => {
     }
   });
 
-  it('looking at the same overdue slots open each slot once', async () => {
+  it('that look at the same overdue slots open each slot once', async () => {
     const now = Date.parse('2026-11-16T09:30:00Z');
     const reports = Array.from({ length: 10 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC', catch_up: 'all' }),
@@ -205,7 +205,7 @@ describe('worker and scheduler processes', () => {
     expect(await harness.producer.zcard(`${harness.prefix}:bull:runs:prioritized`)).toBe(30);
   });
 
-  it('killed while opening slots leave the rest to others; each slot is opened once and has a job', async () => {
+  it('that are killed while opening slots leave the rest to others; each slot is opened once and has a job', async () => {
     const now = Date.parse('2026-11-16T09:30:00Z');
     const reports = Array.from({ length: 1_000 }, (_, n) =>
       reportDefinition(`r${n}`, { cron: '0 * * * *', timezone: 'UTC' }),

@@ -85,7 +85,7 @@ test.each([
   expect((await harness.runs.get(id))?.state).toBe('failed');
 });
 
-test('all unknown deliveries of a run can be marked as sent at once, and the run is continued', async () => {
+test('all unknown deliveries of a run can be marked as sent together, and the run is continued', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
   const rows = await desk.decisions.resolveMany(id, 'all', 'sent', WHO);
   expect(rows.map((row) => row.id).sort()).toEqual(deliveries.slice(1).sort());
@@ -95,7 +95,7 @@ test('all unknown deliveries of a run can be marked as sent at once, and the run
   await expect(desk.decisions.resolveMany(id, 'all', 'sent', WHO)).rejects.toMatchObject(conflict);
 });
 
-test('several deliveries can be sent again at once: only their rows open, and the run is reopened once', async () => {
+test('several deliveries can be sent again together: only their rows open, and the run is reopened once', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['unknown', 'unknown', 'refused', 'unknown']);
   const [first = '', second = '', third = ''] = deliveries;
   // Only one delivery that may have arrived can be resent at a time.
@@ -150,7 +150,7 @@ test('a notice to the owner is neither listed as undecided nor included in `all`
   });
 });
 
-test('decisions about all deliveries by many people at once decide each delivery once', async () => {
+test('simultaneous decisions of many people about all deliveries decide each delivery once', async () => {
   const { id, deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown', 'unknown', 'unknown']);
   const answers = await Promise.allSettled(
     Array.from({ length: 6 }, (_, index) =>
@@ -162,7 +162,7 @@ test('decisions about all deliveries by many people at once decide each delivery
   expect((await harness.runs.get(id))?.reopened).toHaveLength(1);
 });
 
-test('decisions about one delivery by many people at once have one winner', async () => {
+test('simultaneous decisions of many people about one delivery have one winner', async () => {
   const { deliveries } = await desk.ended('partly_delivered', ['sent', 'unknown']);
   const requested = Array.from({ length: 10 }, (_, index) =>
     desk.decisions.resolve(deliveries[1] ?? '', index % 2 === 0 ? 'sent' : 'resend', { by: `b${index}`, reason: 'r' }),

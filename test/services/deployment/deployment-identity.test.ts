@@ -237,7 +237,7 @@ describe.each(ARCHIVES)('Redis and the archive %s', (_, open) => {
     expect(await known(harness)).toBeUndefined();
   });
 
-  test('accept one of two new deployments that start at once on one Redis', async () => {
+  test('accept one of two new deployments that start at the same time on one Redis', async () => {
     const harness = await aRedis();
     const archives = await Promise.all([anArchive(), anArchive()]);
     const ends = await Promise.allSettled(archives.map(({ storage }) => aProcess(harness, storage).id()));

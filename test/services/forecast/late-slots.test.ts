@@ -44,7 +44,7 @@ describe('late slots', () => {
     expect(await follow(reports.slice(1))).toHaveLength(1);
   });
 
-  test('get the least number of runs at once if runs wait for workers and not for the key', async () => {
+  test('get the least number of concurrent runs if runs wait for workers and not for the key', async () => {
     const assumptions = { ...DEFAULT_ASSUMPTIONS, renderMs: 2 * MINUTE };
     const runs = Array.from({ length: 20 }, (_, index) => runOf(`r${String(index).padStart(2, '0')}`, 1, 5));
     const lateWith = async (concurrency: number) => {

@@ -79,7 +79,7 @@ describe('a reading is taken', () => {
     expect([await take(), requests]).toEqual(['stored', 1]);
   });
 
-  test('by one of several processes that start at once', async () => {
+  test('by one of several processes that start at the same time', async () => {
     const results = await Promise.all([take(), take(), take()]);
     expect(results).toContain('stored');
     expect(requests).toBe(1);
@@ -94,7 +94,7 @@ describe('a reading is taken', () => {
     expect([await take(), requests]).toEqual(['stored', 2]);
   });
 
-  test('again after a lost reply, but not at once', async () => {
+  test('again after a lost reply, but not immediately', async () => {
     const lost = new DocketError('api.timeout', 'none');
     const ask = answers(() => Promise.reject(lost));
     expect([await take(ask), await take(ask), requests]).toEqual(['waiting', 'waiting', 1]);

@@ -420,7 +420,7 @@ test.each(['#reports', 'reports', 'D0123ABCDEF', 'c0123abcdef', 'https://acme.sl
   },
 );
 
-test('beside a protected output, plain files and the summary are reported, a notice is not', () => {
+test('in a report with a protected output, plain files and the summary are reported, and a notice is not', () => {
   const clear = (slack: object) => {
     const outputs = [{ format: 'xlsx', password: { env: 'PASSWORD' } }, { format: 'csv' }];
     const deliveries = [{ slack: { channel: CHANNEL, token: { env: 'TOKEN' }, ...slack } }];
