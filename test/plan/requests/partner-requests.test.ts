@@ -105,7 +105,8 @@ describe('the year before', () => {
         (section) =>
           compile([section], { compare: ['previous_period', 'previous_year'] }, { period, ...more }).calls.length,
       );
-    // A section by day needs further calls: a day is compared with the day 364 days before, which is at another position.
+    // A section by day needs further calls, because a day is compared with the day 364 days before, which is at
+    // another position.
     expect(counts(year)).toEqual([1, 3, 1, 1]);
     expect(counts(OCTOBER)).toEqual([2, 3, 2, 2]);
     const settings = settingsOf({ fiscal_year_start: { month: 4, day: 6, named_by: 'end' } });

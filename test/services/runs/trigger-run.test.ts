@@ -89,7 +89,7 @@ describe('a trigger', () => {
     await harness.producer.pexpire(definition, 60_000);
     await harness.trigger(onDemand(report, 'renewed-2'));
     expect(await harness.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);
-    // A repeated request does so as well, because its run may be continued for as long.
+    // A repeated request renews the expiry as well, because its run may be continued for as long as a new one.
     await harness.producer.pexpire(definition, 60_000);
     expect(await harness.trigger(onDemand(report, 'renewed-1'))).toMatchObject({ opened: false });
     expect(await harness.producer.pttl(definition)).toBeGreaterThan(39 * DAY_MS);

@@ -198,7 +198,7 @@ describe('listings and runs on a terminal', () => {
     expect(document.timeline.at(-1)).toMatchObject({ kind: 'ended', outcome: 'failed' });
   });
 
-  test('accept last for the newest run, also of an organization or a report', async () => {
+  test('accept `last` for the newest run, also of an organization or a report', async () => {
     const idOf = async (line: string) => JSON.parse((await command(`${line} --json`)).stdout).id;
     expect(await idOf('runs show last')).toBe(newest.id);
     expect(await idOf(`runs show last --org ${LONG}`)).toBe(held.id);
