@@ -4,7 +4,7 @@ import type { Checked, PackToCheck } from './checked.ts';
 import type { ExpectedSection, ReadFigure } from './expected.ts';
 import type { GivenTarget } from './judged.ts';
 
-// Checks the fields of `manifest.json` that judge figures, as docs/internals/archive.md names them. It uses nothing of
+// Checks the fields of `manifest.json` that judge figures, as docs/internals/statuses.md names them. It uses nothing of
 // src/.
 
 const group = z.object({ dimension: z.string(), value: z.string() });
