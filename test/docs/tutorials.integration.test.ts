@@ -58,6 +58,7 @@ const comparable = (text: string): string =>
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
     .replace(/\d{4}-W\d\d/g, '<week>')
     .replace(/\d{4}-\d\d-\d\d/g, '<date>')
+    .replace(/\b\d{4}-\d\d\b/g, '<month>')
     .replace(/`docket runs show [0-9a-f]{8}`/g, '`docket runs show <run>`')
     // How many calls are cached depends on when the run starts.
     .replace(/, \d+ cached/g, '')
@@ -67,8 +68,8 @@ const comparable = (text: string): string =>
     // How long a stage took: `, 340 ms`, `, 1.2 s`, `, 1 min 1 s`.
     .replace(/, \d[\d.]*( min \d+)? m?s$/gm, ', <time>')
     .replace(/\d+ of 30 calls free/g, '<free> of 30 calls free')
-    // The headlines depend on the week in which the test runs.
-    .replace(/(^ {2}[^/\n]+: [^\n]+ \([^)\n]+ the week before\)\n)+/gm, '  <headlines>\n');
+    // The headlines depend on the week and month in which the test runs.
+    .replace(/(^ {2}[^/\n]+: [^\n]+ \([^)\n]+ the (?:week|month) before\)\n)+/gm, '  <headlines>\n');
 
 async function play(blocks: readonly Block[], second: Terminal): Promise<Block[]> {
   const played: Block[] = [];
