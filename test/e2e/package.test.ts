@@ -86,8 +86,8 @@ describe('the package', () => {
       const text = await readFile(join(home, 'node_modules/docket', path), 'utf8');
       expect(paths).toEqual(expect.arrayContaining(text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? []));
     }
-    // Most dependencies are bundled.
-    expect(unpackedSize).toBeLessThan(10_000_000);
+    // Most dependencies are bundled. A package that is bundled by mistake, or pictures, would add more than is left here.
+    expect(unpackedSize).toBeLessThan(10_100_000);
   });
 
   test('installs no development or bundled dependency, and works without our overrides', async () => {
