@@ -103,8 +103,7 @@ export function createReviewService(deployment: Deployment, findDelivered: FindE
   }
 
   async function buildView(review: OpenReview, reviewer: Reviewer | undefined): Promise<ReviewView> {
-    const { state, events, inputs, record } = review;
-    const figures = await loadFigures(review);
+    const [{ state, events, inputs, record }, figures] = [review, await loadFigures(review)];
     // Unreadable switches must not hide the review: only its deadline depends on them.
     const stoppedMs = await deployment.switches.stoppedMs(record.org, state.since ?? clock.now()).catch(() => 0);
     const by = reviewer && actor(review, reviewer);
