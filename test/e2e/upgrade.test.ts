@@ -147,13 +147,18 @@ describe.each(folders)('after an upgrade from version %s', (version) => {
     expect(code, stderr).toBe(0);
     await expect.poll(() => stateOf(id), POLL).toBe('awaiting_approval');
   };
-  const approve = async (id: string): Promise<void> => {
+  /** Returns the content that was approved. */
+  const sendApproval = async (id: string): Promise<string | null> => {
     const { content } = await reviewOf(id);
     const { code, stderr } = await docket.run(
       ['runs', 'approve', id, '--content', content ?? '', '--reason', 'upgrade', '--again', '--json'],
       { DOCKET_TOKEN: recording.approver },
     );
     expect(code, stderr).toBe(0);
+    return content;
+  };
+  const approve = async (id: string): Promise<void> => {
+    await sendApproval(id);
     await expect.poll(() => stateOf(id), POLL).toBe('done');
   };
   const verify = () =>
@@ -299,6 +304,14 @@ describe.each(folders)('after an upgrade from version %s', (version) => {
     expect(await stateOf(recorded('comment').id)).toBe('held');
     await comment(recorded('comment').id);
     const waiting = ['comment', 'approval'].map((name) => recorded(name).id);
+    // Another version renders other files, so what 0.2.0 rendered needs a new approval.
+    const approved = await sendApproval(recorded('approval').id);
+    await expect
+      .poll(async () => {
+        const { content } = await reviewOf(recorded('approval').id);
+        return { state: await stateOf(recorded('approval').id), isAsBefore: content === approved };
+      }, POLL)
+      .toEqual({ state: 'awaiting_approval', isAsBefore: false });
     expect(waiting.flatMap(readersOf)).toEqual([]);
     for (const id of waiting) await approve(id);
     expect(waiting.flatMap(readersOf)).toEqual(['lead@acme.example', 'board@acme.example']);
