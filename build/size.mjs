@@ -33,7 +33,7 @@ const BUDGET = {
   'src/sandbox': 2918,
   'src/services': 11_736,
   templates: 1285,
-  test: 120_323,
+  test: 120_341,
 };
 /**
  * Words that identify each feature. Outside of `src/features/`, only the files below may contain them; CONTRIBUTING.md

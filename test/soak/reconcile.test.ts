@@ -88,6 +88,23 @@ test('a run without problems breaks no line', () => {
   expect(broken({})).toEqual([]);
 });
 
+test('a pack is lost if its own files are missing, not if those of an unknown delivery are', () => {
+  const packs = (missing: string) =>
+    aRun({
+      record: aRecord({ state: 'partly_delivered' }),
+      rows: [
+        aRow({ target: '1-directory:alpha', recipient: '/out/alpha' }),
+        aRow({ target: '1-directory:beta', recipient: '/out/beta', state: 'unknown', detail: 'killed' }),
+      ],
+      expected: [],
+      mails: new Map(),
+      places: { directory: [`${missing}/figures.csv in its folder is missing or differs`] },
+    });
+  const lost = 'lost deliveries: sent by the ledger, but not received';
+  expect(broken({ runs: [packs('beta'), aRun()] })).not.toContain(lost);
+  expect(broken({ runs: [packs('alpha'), aRun()] })).toContain(lost);
+});
+
 const run = (change: Partial<RunFacts>): Partial<Facts> => ({ runs: [aRun(change), aRun()] });
 const record = (change: Partial<RunRecord>): Partial<Facts> => run({ record: aRecord(change) });
 

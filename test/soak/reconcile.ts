@@ -129,8 +129,11 @@ const formatRow = ({ org, report, run, target, recipient, state, detail }: Deliv
 function arrivalsOf(row: DeliveryRow, { mails, places }: RunFacts): number | undefined {
   if (row.recipient.includes('@')) return mails.get(row.recipient) ?? 0;
   const place = row.target.endsWith('s3') ? places.s3 : places.directory;
+  // Each pack of a split report has its own row, and its own folder in that of the run.
+  const [, slug] = row.target.split(':');
+  const problems = slug === undefined ? place : place?.filter((problem) => problem.startsWith(`${slug}/`));
   // Files are overwritten, so each counts at most once.
-  return place === undefined ? undefined : place.length === 0 ? 1 : 0;
+  return problems === undefined ? undefined : problems.length === 0 ? 1 : 0;
 }
 
 /** Maximum number of calls of a key within a window, and number of windows above the budget. */
