@@ -42,6 +42,8 @@ export async function checkDefinitions(
       else reject(new Error(stderr.trim() || error.message));
     });
   });
-  const { files, faults, warnings } = JSON.parse(output);
+  const { error, files, faults, warnings } = JSON.parse(output);
+  // Some errors of the check itself also have exit code 1.
+  if (error !== undefined) throw new Error(error.message);
   return { files, errors: faults, warnings };
 }
